@@ -1,0 +1,46 @@
+# Every target makes what it needs: python3 and a C++ compiler are enough.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: demo test check bench docs wheel clean
+
+demo: $(VENV)/installed
+	$(BIN)/python -m dualboost.demo
+
+test: $(VENV)/installed $(VENV)/test-group
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/installed $(VENV)/check-group
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/installed $(VENV)/bench-group
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/installed $(VENV)/docs-group
+	$(BIN)/python -m sphinx -W -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+wheel: $(VENV)/bin/python
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
+# A change of any source file installs anew; the build directory keeps it short.
+SOURCES := $(shell find src CMakeLists.txt pyproject.toml -type f -not -name '*.pyc' 2>/dev/null)
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
+
+$(VENV)/installed: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/pip install --quiet ".[plots]" -Cbuild-dir=build/venv
+	@touch $@
+
+$(VENV)/%-group: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --group $*
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist docs/_build

@@ -1,0 +1,91 @@
+"""`python -m benchmarks`: measure, print Markdown on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks import children, report, sections
+from benchmarks.sections import Effort, Result, Results
+from benchmarks.shapes import SHAPES, Shape
+from benchmarks.timing import progress
+
+EXTRAS = ("prediction", "memory", "threads", "import")
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed and memory of dualboost beside its peers.")
+    parser.add_argument("--shapes", nargs="+", choices=[shape.name for shape in SHAPES], help="which data (default: all)")
+    parser.add_argument("--extras", nargs="*", choices=EXTRAS, default=list(EXTRAS), help="which other sections (default: all)")
+    parser.add_argument("--rounds", type=int, default=10, help="rounds a turn (default: 10)")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows and less repetition: under a minute")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there too")
+    options = parser.parse_args(arguments)
+    if options.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    return options
+
+
+def measure_shapes(shapes: list[Shape], quick: bool, effort: Effort, found: dict[str, Any]) -> None:
+    """The two sections that look at every shape, and the number of codes of the dense ones."""
+    found.update(rounds={}, binning={}, codes={})
+    for shape in shapes:
+        progress(f"{shape.name}: {shape.size}" + (", a tenth of the rows" if quick and shape.shrinks else ""))
+        data = shape.make(quick)
+        found["rounds"][shape.name], found["binning"][shape.name] = sections.rounds_and_binning(data, effort)
+        if sections.PLAIN_SUM in found["rounds"][shape.name]:
+            found["codes"][shape.name] = data[0].size
+
+
+def measure_extras(wanted: list[str], quick: bool, effort: Effort, found: dict[str, Any]) -> list[str]:
+    """The sections on the first shape alone, as Markdown."""
+    parts = []
+    data = SHAPES[0].make(quick)
+    if "prediction" in wanted:
+        progress("prediction")
+        found["prediction"] = sections.prediction(data, effort)
+        parts.append(report.prediction_table(found["prediction"], len(data[1])))
+    if "memory" in wanted:
+        found["memory"] = children.peak_memory(*data, effort.rounds)
+        parts.append(report.memory_table(found["memory"], data[0]))
+    if "import" in wanted:
+        found["import"] = children.import_time(effort.turns)
+        parts.append(report.import_line(found["import"]))
+    return parts
+
+
+def jsonable(value: Any) -> Any:
+    if isinstance(value, Result):
+        return {**dataclasses.asdict(value), "seconds": value.seconds}
+    raise TypeError(f"cannot write {type(value).__name__} as JSON")
+
+
+def main(arguments: list[str]) -> None:
+    options = parse(arguments)
+    shapes = [shape for shape in SHAPES if options.shapes is None or shape.name in options.shapes]
+    effort = Effort(options.rounds, 2, 2.0) if options.quick else Effort(options.rounds, 5, 20.0)
+    found: dict[str, Any] = {"machine": report.machine(), "quick": options.quick}
+    with threadpool_limits(1):
+        measure_shapes(shapes, options.quick, effort, found)
+        extras = measure_extras(options.extras, options.quick, effort, found)
+    if "threads" in options.extras:
+        progress("threads")
+        found["threads"] = sections.two_threads(SHAPES[0].make(options.quick), effort)
+        extras.append(report.threads_table(found["threads"]))
+    rounds: dict[str, Results] = found["rounds"]
+    tables = [report.header(found["machine"]), report.rounds_table(shapes, rounds)]
+    tables += [report.binning_table(shapes, found["binning"]), report.sum_table(found["codes"], rounds), *extras]
+    print("\n\n".join(tables))
+    if options.json:
+        options.json.write_text(json.dumps(found, default=jsonable, indent=1))
+    progress("done")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

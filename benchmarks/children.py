@@ -1,0 +1,97 @@
+"""What only a fresh process can tell: peak memory of a fit, and the cost of `import dualboost`.
+
+As a program (`python -m benchmarks.children CONTENDER FOLDER ROUNDS`) it measures one fit and prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.ours import DualboostEstimator
+from benchmarks.peers import AdaBoost, HistGradientBoosting, LightGBM, XGBoost
+from benchmarks.timing import Skip, progress
+
+FITTED = {kind.__name__: kind for kind in (DualboostEstimator, LightGBM, XGBoost, HistGradientBoosting, AdaBoost)}
+STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+IMPORT = """
+import importlib, json, sys, time
+def wanted(name): return not name.startswith(("dualboost", "__main__"))
+known = set(sys.modules)
+for name in json.loads(sys.argv[1]):
+    try: importlib.import_module(name)
+    except Exception: pass
+start = time.perf_counter()
+import dualboost
+seconds = time.perf_counter() - start
+print(json.dumps([seconds, [name for name in sys.modules if name not in known and wanted(name)]]))
+"""
+
+
+def run_child(arguments: list[str]) -> Any:
+    """JSON from the last line of a child's output; a failed child becomes one cell of the table."""
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise Skip("not installed" if "ModuleNotFoundError" in last else f"failed: {last[:60]}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def peak_memory(X: np.ndarray, y: np.ndarray, rounds: int) -> dict[str, Any]:
+    """Per contender: bytes that a fit adds to the input, or the reason why there is no number."""
+    if not RESET.exists():
+        return dict.fromkeys((kind.name for kind in FITTED.values()), "needs Linux")
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "X.npy", X)
+        np.save(Path(folder) / "y.npy", y)
+        return {kind.name: _added_bytes(key, folder, rounds) for key, kind in FITTED.items()}
+
+
+def _added_bytes(key: str, folder: str, rounds: int) -> Any:
+    progress(f"memory: {FITTED[key].name}")
+    try:
+        return run_child(["-m", "benchmarks.children", key, folder, str(rounds if key != "AdaBoost" else 1)])
+    except Skip as reason:
+        return str(reason)
+
+
+def import_time(repeats: int) -> dict[str, Any]:
+    """Seconds that dualboost itself adds: everything else that it imports is imported before the clock starts."""
+    progress("import time")
+    try:
+        cold, modules = run_child(["-c", IMPORT, "[]"])
+        warm = [run_child(["-c", IMPORT, json.dumps(modules)])[0] for _ in range(repeats)]
+    except Skip as reason:
+        return {"reason": str(reason)}
+    packages = sorted({name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names))
+    return {"with_dependencies": cold, "own": statistics.median(warm), "packages": packages}
+
+
+def _kilobytes(field: str) -> int:
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(field))
+    return int(line.split()[1])
+
+
+def measure_fit(key: str, folder: str, rounds: int) -> int:
+    """Bytes at the peak of a fit above what was resident when the input was loaded."""
+    X, y = (np.load(Path(folder) / name) for name in ("X.npy", "y.npy"))
+    contender = FITTED[key]()
+    contender.prepare(X[:200].copy(), y[:200], 1)  # a first tiny fit loads libraries and starts their threads
+    contender.rounds(1)
+    RESET.write_text("5")  # Linux: the high-water mark becomes the present size
+    before = _kilobytes("VmRSS")
+    contender.prepare(X, y, 1)
+    contender.rounds(rounds)
+    return (_kilobytes("VmHWM") - before) * 1024
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure_fit(sys.argv[1], sys.argv[2], int(sys.argv[3]))))

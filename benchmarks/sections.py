@@ -1,0 +1,163 @@
+"""What is measured inside this process: rounds, binning, prediction, plain sum, two threads."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.ours import Dualboost, DualboostEstimator
+from benchmarks.peers import AdaBoost, Contender, HistGradientBoosting, LightGBM, LightGBMAllStumps, XGBoost
+from benchmarks.shapes import Data
+from benchmarks.timing import Sampler, Skip, interleave, progress, time_each
+
+RACERS = (Dualboost, LightGBM, LightGBMAllStumps, XGBoost, HistGradientBoosting, AdaBoost)
+PREDICTORS = (DualboostEstimator, LightGBM, XGBoost)
+STUMPS = 500
+PLAIN_SUM = "plain sum"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure: rounds a turn, turns, and wall seconds per contender and section."""
+
+    rounds: int
+    turns: int
+    budget: float
+
+
+@dataclass
+class Result:
+    """One contender in one section: seconds, or the reason why there are none."""
+
+    samples: list[float] = field(default_factory=list)
+    mode: str = ""
+    reason: str = ""
+
+    @property
+    def seconds(self) -> float | None:
+        return statistics.median(self.samples) if self.samples else None
+
+
+Results = dict[str, Result]
+
+
+def prepare(kind: type[Contender], data: Data, threads: int = 1) -> Contender:
+    """A contender ready to run, or `Skip` with the words for its table cell."""
+    contender = kind()
+    try:
+        contender.prepare(*data, threads)
+    except ModuleNotFoundError as error:
+        raise Skip("not installed") from error
+    return contender
+
+
+def prepare_all(kinds: Iterable[type[Contender]], data: Data, results: Results) -> dict[str, Contender]:
+    ready: dict[str, Contender] = {}
+    for kind in kinds:
+        progress(f"  prepare {kind.name}")
+        try:
+            ready[kind.name] = prepare(kind, data)
+            results[kind.name] = Result(mode=ready[kind.name].mode)
+        except Skip as skip:
+            results[kind.name] = Result(reason=str(skip))
+    return ready
+
+
+def rounds_and_binning(data: Data, effort: Effort) -> tuple[Results, Results]:
+    """CPU seconds per round of every contender (and of a plain sum over the codes), and of binning."""
+    rounds: Results = {}
+    ready = prepare_all(RACERS, data, rounds)
+    binning = {name: Result([c.binning], c.mode) for name, c in ready.items() if c.binning is not None}
+    samplers: dict[str, Sampler] = {}
+    for name, contender in ready.items():
+        progress(f"  warm up {name}")
+        _warm_up(name, contender, effort, samplers, rounds)
+    if not sp.issparse(data[0]):
+        samplers[PLAIN_SUM] = _plain_sum(data[0].size, effort.rounds)
+        rounds[PLAIN_SUM] = Result()
+    progress("  rounds, in turns")
+    for name, samples in interleave(samplers, effort.turns, effort.budget).items():
+        rounds[name].samples += samples
+    _bin_again(data, binning, effort)
+    return rounds, binning
+
+
+def _warm_up(name: str, contender: Contender, effort: Effort, samplers: dict[str, Sampler], results: Results) -> None:
+    """First rounds allocate and are not counted, unless one is so long that it must stand for all."""
+    start = time.perf_counter()
+    first = contender.rounds(1)
+    if time.perf_counter() - start > effort.budget / 2:
+        results[name].samples += first
+        return
+    seconds = statistics.median(contender.rounds(2))
+    # Very short rounds: more of them, until a turn takes 20 ms.
+    count = int(min(max(effort.rounds, 0.02 / max(seconds, 1e-6)), 20 * effort.rounds))
+    samplers[name] = lambda: contender.rounds(count)
+
+
+def _plain_sum(size: int, count: int) -> Sampler:
+    """The limit that memory sets: add up as many bytes as there are codes, eight at a time."""
+    words = np.ones(-(-size // 8) * 8, dtype=np.uint8).view(np.uint64)
+    return lambda: time_each(words.sum, count)
+
+
+def _bin_again(data: Data, binning: Results, effort: Effort) -> None:
+    """More samples of the binning time; the rounds above already gave the first."""
+    progress("  binning, in turns")
+    kinds = {kind.name: kind for kind in RACERS if kind.name in binning}
+
+    def sampler(kind: type[Contender]) -> Sampler:
+        return lambda: [prepare(kind, data).binning or 0.0]
+
+    quick = {name: sampler(kind) for name, kind in kinds.items() if binning[name].samples[0] < effort.budget / 2}
+    for name, samples in interleave(quick, min(2, effort.turns - 1), effort.budget).items():
+        binning[name].samples += samples
+
+
+def prediction(data: Data, effort: Effort, training_rows: int = 20_000) -> Results:
+    """CPU seconds to score all rows with 500 stumps from raw values; the stumps come from the first rows."""
+    X, y = data
+    results: Results = {}
+    ready = prepare_all(PREDICTORS, (X[:training_rows], y[:training_rows]), results)
+    samplers: dict[str, Sampler] = {}
+    for name, contender in ready.items():
+        progress(f"  {STUMPS} stumps of {name}")
+        try:
+            contender.rounds(STUMPS)
+        except ImportError:
+            results[name].reason = "not installed"
+            continue
+        contender.predict(X[:1000])
+        samplers[name] = lambda contender=contender: time_each(lambda: contender.predict(X), 1)
+    progress("  prediction, in turns")
+    for name, samples in interleave(samplers, effort.turns, effort.budget).items():
+        results[name].samples += samples
+    return results
+
+
+def two_threads(data: Data, effort: Effort) -> dict[str, Any]:
+    """Wall seconds per round with one and with two threads, in turns."""
+    speed: dict[str, Any] = {}
+    for kind in (Dualboost, LightGBM):
+        progress(f"  one and two threads of {kind.name}")
+        try:
+            pair = {str(threads): prepare(kind, data, threads) for threads in (1, 2)}
+        except Skip as skip:
+            speed[kind.name] = str(skip)
+            continue
+        for contender in pair.values():
+            contender.rounds(3)
+        samplers: dict[str, Sampler] = {
+            threads: lambda contender=contender: contender.rounds(effort.rounds, time.perf_counter)
+            for threads, contender in pair.items()
+        }
+        taken = interleave(samplers, effort.turns, effort.budget)
+        one, two = (statistics.median(taken[threads]) for threads in ("1", "2"))
+        speed[kind.name] = {"one": one, "two": two, "speed_up": one / two}
+    return speed

@@ -1,0 +1,6 @@
+"""What to ask the learner and what to do with the answer: one file a booster, see `base` for what a booster must say."""
+
+from dualboost.boosters.base import Booster
+from dualboost.boosters.corrective import Corrective
+
+__all__ = ["Booster", "Corrective"]

@@ -1,0 +1,43 @@
+"""A progress bar for a run: rounds, the certified interval, time left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from dualboost.game import State
+from dualboost.learners import Answer
+
+__all__ = ["progress"]
+
+Watch = Callable[[State, Answer], None]
+
+
+@contextmanager
+def progress(title: str, max_rounds: int, verbose: int) -> Iterator[Watch | None]:
+    """A callback for `play` that draws, or None when `verbose` is 0."""
+    if not verbose:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[interval]}"))
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=max_rounds, interval="")
+        last = [0.0]
+
+        def watch(state: State, answer: Answer) -> None:
+            if monotonic() - last[0] < 0.1:
+                return
+            last[0] = monotonic()
+            bar.update(task, completed=state.t, interval=describe(state))
+
+        yield watch
+        bar.update(task, total=bar.tasks[0].completed or 1, completed=bar.tasks[0].completed or 1)
+
+
+def describe(state: State) -> str:
+    """The certified interval in a few words."""
+    return f"margin {state.best.objective:.4f} .. {state.best.bound:.4f}"

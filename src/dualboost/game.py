@@ -1,0 +1,172 @@
+"""The problem as one record, the state of a run as another, and the one loop that all boosters share.
+
+minimise F(A w) over ensembles with |w|_1 <= budget   <->   maximise -F*(-d) - budget * (largest edge under d) over row weights d.
+Every round asks the learner, certifies the state as it stands, shows it to the caller, then updates it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dualboost.learners.base import Answer, Oracle
+from dualboost.losses.base import Loss
+from dualboost.rows import Rows
+
+if TYPE_CHECKING:
+    from dualboost.boosters.base import Booster
+
+__all__ = ["Best", "Certificate", "Game", "Pool", "State", "rounds"]
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """The whole problem: loss and learner bound to the same rows, the budget of the ensemble, the accuracy asked."""
+
+    loss: Loss
+    oracle: Oracle
+    rows: Rows
+    budget: float = 1.0
+    tol: float = 1e-2
+    rtol: float = 0.0
+    """Relative to the value reached: the run may stop at a gap of max(tol, rtol * |objective|)."""
+
+    def __post_init__(self):
+        if not self.tol > 0:
+            raise ValueError(f"tol is the accuracy asked and must be above 0, not {self.tol!r}.")
+        if not self.rtol >= 0:
+            raise ValueError(f"rtol is a relative accuracy and must not be negative, not {self.rtol!r}.")
+        if not 0 < self.budget < np.inf:
+            raise ValueError(f"The budget bounds the weight of the ensemble and must be above 0, not {self.budget!r}.")
+
+    def forget(self) -> None:
+        """Drop every warm start, so that a run continued here and one resumed elsewhere agree to the bit."""
+        self.loss.forget()
+        self.oracle.forget()
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proved: the value reached, and a bound that no ensemble of the budget exceeds.
+
+    For margins the value is the relaxed margin; for other losses it is the negative loss.
+    """
+
+    objective: float
+    bound: float
+
+    @property
+    def gap(self) -> float:
+        """How far the ensemble can be from the best one."""
+        return self.bound - self.objective
+
+
+class Pool:
+    """The distinct hypotheses met so far, numbered in the order of meeting. It only grows."""
+
+    def __init__(self):
+        self.keys: list[Hashable] = []
+        self._number: dict[Hashable, int] = {}
+
+    def number(self, key: Hashable) -> int:
+        """The number of this hypothesis; a new one gets the next."""
+        known = self._number.setdefault(key, len(self.keys))
+        if known == len(self.keys):
+            self.keys.append(key)
+        return known
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Best:
+    """The best ensemble and the best row weights so far; they may come from different rounds."""
+
+    objective: float = -np.inf
+    w: np.ndarray = field(default_factory=lambda: np.empty(0))
+    bound: float = np.inf
+    d: np.ndarray | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A run between two rounds: data only. Always z = A w, |w|_1 <= budget, d inside the set."""
+
+    w: np.ndarray
+    """Signed weights over the first len(w) hypotheses of the pool."""
+    z: np.ndarray
+    d: np.ndarray
+    loss: Loss
+    """The one that is descended: the game's, smoothed."""
+    pool: Pool
+    t: int = 0
+    memory: Any = None
+    """What else the booster needs to remember."""
+    status: str = ""
+    """Empty while running, then the reason to stop in words."""
+    best: Best = field(default_factory=Best)
+
+    @property
+    def certificate(self) -> Certificate:
+        return Certificate(self.best.objective, self.best.bound)
+
+
+def rounds(game: Game, booster: Booster, state: State | None = None) -> Iterator[tuple[State, Answer]]:
+    """Play: yields each certified state with the answer it got; ends when the booster has a reason to.
+
+    A generator, so the caller decides: slice it to stop, zip two to compare, pass `state` to resume.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from itertools import islice
+    >>> from dualboost.boosters import Corrective
+    >>> from dualboost.game import Game, rounds
+    >>> from dualboost.learners import Matrix
+    >>> from dualboost.losses import SoftMargin
+    >>> from dualboost.rows import Rows
+    >>> from dualboost.sets import Simplex
+    >>> rows = Rows.of(3)
+    >>> A = np.array([[1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    >>> game = Game(SoftMargin(Simplex()).bind(rows), Matrix().bind(A, None, rows), rows, tol=0.1)
+    >>> [round(state.certificate.gap, 3) for state, answer in islice(rounds(game, Corrective()), 2)]
+    [0.333, 0.333]
+    """
+    state = booster.start(game) if state is None else state
+    while True:
+        answer = booster.ask(game, state)
+        state = replace_best(state, certify(game, state, answer))
+        state = with_status(state, booster.verdict(game, state, answer))
+        yield state, answer
+        if state.status:
+            return
+        state = booster.update(game, state, answer)
+
+
+def certify(game: Game, state: State, answer: Answer) -> Certificate:
+    """What the state's ensemble reaches and what its row weights prove, this round alone."""
+    return Certificate(-game.loss.value(state.z), game.loss.conjugate(state.d) + game.budget * answer.bound)
+
+
+def replace_best(state: State, now: Certificate) -> State:
+    """The state with the better of what it had and what this round shows."""
+    best = state.best
+    if now.objective > best.objective:
+        best = Best(now.objective, state.w, best.bound, best.d)
+    if now.bound < best.bound:
+        best = Best(best.objective, best.w, now.bound, state.d)
+    return state if best is state.best else replace(state, best=best)
+
+
+def with_status(state: State, status: str) -> State:
+    return replace(state, status=status) if status else state
+
+
+def reached(game: Game, certificate: Certificate) -> str:
+    """The certified stop rule, in words; empty when the gap is still too wide."""
+    allowed = max(game.tol, game.rtol * abs(certificate.objective))
+    return f"certified: the gap {certificate.gap:.3g} is within {allowed:.3g}" if certificate.gap <= allowed else ""

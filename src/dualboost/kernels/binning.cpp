@@ -1,0 +1,5 @@
+#include "common.hpp"
+
+namespace dualboost {
+void bind_binning(nb::module_ &) {}
+}  // namespace dualboost

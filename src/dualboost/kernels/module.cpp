@@ -1,0 +1,10 @@
+// The compiled module: one function a subject registers what its file offers.
+#include "common.hpp"
+
+NB_MODULE(_compiled, m) {
+    m.doc() = "Compiled hot loops of dualboost; the arguments are described in dualboost.kernels.";
+    dualboost::bind_weights(m);
+    dualboost::bind_stumps(m);
+    dualboost::bind_binning(m);
+    dualboost::bind_scores(m);
+}

@@ -1,0 +1,7 @@
+"""The classes of hypotheses: one file a learner, see `base` for what a learner must say."""
+
+from dualboost.learners.base import Answer, Learner, Oracle, Predictor
+from dualboost.learners.matrix import Matrix
+from dualboost.learners.stumps import Stumps
+
+__all__ = ["Answer", "Learner", "Matrix", "Oracle", "Predictor", "Stumps"]

@@ -1,0 +1,76 @@
+"""What a learner must say: which hypothesis has the largest edge, and that none has a larger one.
+
+The edge of a hypothesis h under row weights d is the sum of d_i y_i h(x_i): the margin of h, averaged by d. A class counts
+with both signs: h and -h are one hypothesis whose weight in the ensemble carries the sign.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualboost.rows import Rows
+
+__all__ = ["Answer", "Learner", "Oracle", "Predictor"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """The best hypotheses under some row weights, best first.
+
+    `bound` promises that no hypothesis of the class has an edge above it in size. An exact learner returns its best
+    edge (plus rounding), one of quality c0 the edge over c0, one that cannot promise the sum of the weights. The
+    certificate uses nothing else, so it can be loose and never wrong.
+    """
+
+    hypotheses: Sequence[Hashable]
+    columns: Sequence[np.ndarray]
+    """y_i h(x_i) of each, int8 where the values are +-1."""
+    edges: np.ndarray
+    """Signed."""
+    bound: float
+
+
+class Learner(ABC):
+    """A class of hypotheses: a frozen record of parameters, without data."""
+
+    @abstractmethod
+    def bind(self, X, y: np.ndarray | None, rows: Rows) -> Oracle:
+        """Get ready to answer for this data; `y` is +-1."""
+
+
+class Oracle(ABC):
+    """A learner with its data."""
+
+    rows: Rows
+
+    @abstractmethod
+    def best(self, d: np.ndarray, k: int = 1) -> Answer:
+        """The k best hypotheses under the weights d (d >= 0, sum at most 1); ties go to the lowest index."""
+
+    @abstractmethod
+    def margins(self, hypotheses: Sequence[Hashable], w: np.ndarray) -> np.ndarray:
+        """z = A w: the margins of the ensemble with these signed weights."""
+
+    @abstractmethod
+    def predictor(self, hypotheses: Sequence[Hashable], w: np.ndarray) -> Predictor:
+        """What is left of the ensemble after training."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Drop whatever was kept to answer faster."""
+
+
+class Predictor(ABC):
+    """A finished ensemble: flat arrays, no training data."""
+
+    @abstractmethod
+    def scores(self, X, threads: int = 1) -> np.ndarray:
+        """sum of w_j h_j(x) for each row of X."""
+
+    @abstractmethod
+    def importances(self, n_features: int) -> np.ndarray:
+        """The share of the ensemble's weight on each feature; sums to 1, or to 0 when no feature is used."""

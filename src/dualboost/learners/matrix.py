@@ -1,0 +1,108 @@
+"""The columns of a given matrix as hypotheses: A[i, j] = y_i h_j(x_i), dense or sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualboost.learners.base import Answer, Learner, Oracle, Predictor
+from dualboost.rows import Rows
+
+__all__ = ["Matrix", "MatrixOracle", "MatrixScores"]
+
+_TIE = 1e-12
+_ROUNDING = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class Matrix(Learner):
+    """Every column of X is a hypothesis; with `y` the rows are multiplied by it, without it X already holds y_i h_j(x_i).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost.learners import Matrix
+    >>> from dualboost.rows import Rows
+    >>> A = np.array([[1.0, -1.0], [1.0, 1.0], [-1.0, -1.0]])
+    >>> answer = Matrix().bind(A, None, Rows.of(3)).best(np.array([0.5, 0.25, 0.25]))
+    >>> answer.hypotheses, answer.edges
+    ([0], array([0.5]))
+    """
+
+    def bind(self, X, y: np.ndarray | None, rows: Rows) -> MatrixOracle:
+        A = _checked(X)
+        if A.shape[0] != len(rows):
+            raise ValueError(f"The matrix has {A.shape[0]} rows, but there are {len(rows)} row weights.")
+        if y is not None:
+            A = sp.csc_array(A.multiply(np.asarray(y)[:, None])) if sp.issparse(A) else A * np.asarray(y)[:, None]
+        return MatrixOracle(A, rows)
+
+
+def _checked(X):
+    """X as float64 with contiguous columns; finite, two-dimensional, not empty."""
+    A = sp.csc_array(X, dtype=np.float64) if sp.issparse(X) else np.asfortranarray(X, dtype=np.float64)
+    if A.ndim != 2 or 0 in A.shape:
+        raise ValueError(f"The margin matrix must have rows and columns; its shape is {A.shape}.")
+    if not np.all(np.isfinite(A.data if sp.issparse(A) else A)):
+        raise ValueError("The margin matrix contains NaN or infinity; remove or replace those entries first.")
+    return A
+
+
+class MatrixOracle(Oracle):
+    """A matrix of margins; its hypotheses are column numbers."""
+
+    def __init__(self, A, rows: Rows):
+        self.A, self.rows = A, rows
+        self._transposed = A.T.tocsr() if sp.issparse(A) else A.T
+        self._scale = float(abs(A).max())
+
+    @property
+    def largest_entry(self) -> float:
+        return self._scale
+
+    def best(self, d: np.ndarray, k: int = 1) -> Answer:
+        edges = self.rows.add(self._transposed @ d)
+        sizes = np.abs(edges)
+        top = sizes.max()
+        if k == 1:
+            chosen = [int(np.argmax(sizes >= top - _TIE))]
+        else:
+            chosen = np.argsort(-sizes, kind="stable")[:k].tolist()
+        # A sum of m products is off by at most m units of rounding, relative to the sum of sizes.
+        rounding = len(d) * _ROUNDING * self._scale * float(d.sum())
+        return Answer(chosen, [self._column(j) for j in chosen], edges[chosen], float(top) + rounding)
+
+    def _column(self, j: int) -> np.ndarray:
+        return self.A[:, [j]].toarray().ravel() if sp.issparse(self.A) else self.A[:, j]
+
+    def margins(self, hypotheses: Sequence[int], w: np.ndarray) -> np.ndarray:
+        return self.A @ self.spread(hypotheses, w)
+
+    def spread(self, hypotheses: Sequence[int], w: np.ndarray) -> np.ndarray:
+        """The weights as one vector over all columns."""
+        full = np.zeros(self.A.shape[1])
+        np.add.at(full, np.asarray(hypotheses, dtype=np.intp), w)
+        return full
+
+    def predictor(self, hypotheses: Sequence[int], w: np.ndarray) -> MatrixScores:
+        return MatrixScores(self.spread(hypotheses, w))
+
+    def forget(self) -> None:
+        """Nothing is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixScores(Predictor):
+    """A linear score."""
+
+    weights: np.ndarray
+
+    def scores(self, X, threads: int = 1) -> np.ndarray:
+        return X @ self.weights
+
+    def importances(self, n_features: int) -> np.ndarray:
+        share = np.abs(self.weights)
+        return share / max(share.sum(), np.finfo(np.float64).tiny)

@@ -1,0 +1,156 @@
+"""Decision stumps on binned columns: one pass over the bytes a round, exact, the same bits for any number of threads.
+
+A stump is (feature, cut, missing_right): +1 where the value is above the cut, -1 at or below it, missing values on the side
+that was learned. The constant (-1, 0, 0) is +1 everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualboost import kernels
+from dualboost.data import Bins, bin_columns
+from dualboost.learners.base import Answer, Learner, Oracle, Predictor
+from dualboost.rows import Rows
+
+__all__ = ["StumpOracle", "StumpScores", "Stumps"]
+
+Stump = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Stumps(Learner):
+    """Thresholds on single features; NaN is a missing value.
+
+    Parameters
+    ----------
+    max_bins : int in [2, 255]
+        The most bins a feature is cut into. A feature with no more distinct values is represented exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost.learners import Stumps
+    >>> from dualboost.rows import Rows
+    >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([-1, -1, 1, 1])
+    >>> answer = Stumps().bind(X, y, Rows.of(4)).best(np.full(4, 0.25))
+    >>> answer.hypotheses, answer.edges
+    ([(0, 1, 0)], array([1.]))
+    """
+
+    max_bins: int = 255
+
+    def bind(self, X, y: np.ndarray, rows: Rows) -> StumpOracle:
+        weights = None if rows.uniform else rows.prior
+        return StumpOracle(bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
+
+
+class StumpOracle(Oracle):
+    """Binned columns with their labels."""
+
+    def __init__(self, bins: Bins, y: np.ndarray, rows: Rows):
+        self.bins, self.rows = bins, rows
+        self._search = kernels.StumpSearch(
+            bins.n_rows, np.ascontiguousarray(y, dtype=np.int8), bins.cut_counts, bins.has_missing,
+            bins.dense_codes, bins.dense_features,
+            bins.sparse_start, bins.sparse_rows, bins.sparse_codes, bins.sparse_features, bins.sparse_default,
+        )  # fmt: skip
+
+    @property
+    def looked(self) -> int:
+        """How many features the last answer had to look at; the others were ruled out by their edge bounds."""
+        return self._search.looked
+
+    def best(self, d: np.ndarray, k: int = 1) -> Answer:
+        features, cuts, sides, edges, bound = self._search.best(d, k, self.rows.threads)
+        stumps = list(zip(features.tolist(), cuts.tolist(), sides.tolist(), strict=True))
+        return Answer(stumps, [self.column(stump) for stump in stumps], edges, bound)
+
+    def column(self, stump: Stump) -> np.ndarray:
+        """y_i h(x_i) as int8."""
+        out = np.empty(self.bins.n_rows, dtype=np.int8)
+        self._search.column(*stump, out, self.rows.threads)
+        return out
+
+    def margins(self, hypotheses: Sequence[Stump], w: np.ndarray) -> np.ndarray:
+        features, cuts, sides = _as_arrays(hypotheses)
+        out = np.empty(self.bins.n_rows)
+        self._search.margins(features, cuts, sides, np.ascontiguousarray(w), out, self.rows.threads)
+        return out
+
+    def predictor(self, hypotheses: Sequence[Stump], w: np.ndarray) -> StumpScores:
+        return StumpScores.collapse(self.bins, hypotheses, w)
+
+    def forget(self) -> None:
+        self._search.forget()
+
+
+def _as_arrays(stumps: Sequence[Stump]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    table = np.asarray(stumps, dtype=np.int32).reshape(len(stumps), 3)
+    features, cuts, sides = (np.ascontiguousarray(column) for column in table.T)
+    return features, cuts, sides.astype(np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class StumpScores(Predictor):
+    """A stump ensemble as one step function per used feature: prediction is one lookup each, from raw values.
+
+    The step function of feature `features[u]` jumps at its `cuts` and has one more value than cuts, in `tables`. A missing
+    value scores what was learned, or nothing for a feature that had none in training: the stumps abstain.
+    """
+
+    base: float
+    features: np.ndarray
+    cut_start: np.ndarray
+    cuts: np.ndarray
+    tables: np.ndarray
+    missing: np.ndarray
+    weight: np.ndarray
+    """The absolute stump weight on each used feature."""
+
+    @classmethod
+    def collapse(cls, bins: Bins, hypotheses: Sequence[Stump], w: np.ndarray) -> StumpScores:
+        features, cuts, sides = _as_arrays(hypotheses)
+        base = float(np.sum(w[features < 0]))
+        used = np.unique(features[features >= 0])
+        parts = [_step_function(bins, f, cuts[features == f], sides[features == f], w[features == f]) for f in used]
+        start = np.cumsum([0, *(len(part[0]) for part in parts)])
+        return cls(
+            base,
+            used.astype(np.int32),
+            start.astype(np.int64),
+            np.concatenate([np.empty(0), *(part[0] for part in parts)]),
+            np.concatenate([np.empty(0), *(part[1] for part in parts)]),
+            np.array([part[2] for part in parts], dtype=np.float64),
+            np.array([np.abs(w[features == f]).sum() for f in used], dtype=np.float64),
+        )
+
+    def scores(self, X, threads: int = 1) -> np.ndarray:
+        out = np.empty(X.shape[0])
+        tables = (self.features, self.cut_start, self.cuts, self.tables, self.missing, self.base)
+        if sp.issparse(X):
+            X = sp.csr_array(X)
+            X.sum_duplicates()
+            kernels.predict_sparse(X.indptr, X.indices, X.data, X.shape[1], *tables, out, threads)
+        else:
+            kernels.predict_dense(X, *tables, out, threads)
+        return out
+
+    def importances(self, n_features: int) -> np.ndarray:
+        share = np.zeros(n_features)
+        share[self.features] = self.weight
+        return share / max(share.sum(), np.finfo(np.float64).tiny)
+
+
+def _step_function(bins: Bins, feature: int, cuts: np.ndarray, sides: np.ndarray, w: np.ndarray):
+    """(used cut values, score left of the first, between them ..., score of a missing value)."""
+    values = bins.cuts[bins.cut_start[feature] : bins.cut_start[feature + 1]]
+    used, where = np.unique(cuts[cuts < len(values)], return_inverse=True)
+    jumps = np.bincount(where, weights=2 * w[cuts < len(values)], minlength=len(used))
+    table = np.concatenate([[0.0], np.cumsum(jumps)]) - w.sum()
+    missing = float(np.sum(np.where(sides > 0, w, -w))) if bins.has_missing[feature] else 0.0
+    return values[used], table, missing

@@ -1,0 +1,8 @@
+"""What is minimised over the margins: one file a loss, see `base` for what a loss must say."""
+
+from dualboost.losses.base import Loss
+from dualboost.losses.exponential import Exponential
+from dualboost.losses.logistic import Logistic
+from dualboost.losses.soft_margin import SoftMargin
+
+__all__ = ["Exponential", "Logistic", "Loss", "SoftMargin"]

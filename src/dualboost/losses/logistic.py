@@ -1,0 +1,55 @@
+"""The logistic loss, mean of log(1 + e^-z) (Telgarsky, section 5; Shalev-Shwartz & Singer, section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+from dualboost.losses.base import Loss
+from dualboost.rows import Rows
+
+__all__ = ["Logistic"]
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic(Loss):
+    """F(z) = sum of p_i log(1 + e^(-z_i)), p the prior of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost.losses import Logistic
+    >>> from dualboost.rows import Rows
+    >>> bool(np.isclose(Logistic().bind(Rows.of(2)).value(np.zeros(2)), np.log(2)))
+    True
+    """
+
+    rows: Rows | None = None
+
+    def bind(self, rows: Rows) -> Logistic:
+        return replace(self, rows=rows)
+
+    def value(self, z: np.ndarray) -> float:
+        return self.rows.add(float(self.rows.prior @ np.logaddexp(0, -z)))
+
+    def weights(self, z: np.ndarray) -> np.ndarray:
+        return self.rows.prior * expit(-z)
+
+    def conjugate(self, d: np.ndarray) -> float:
+        share = d / self.rows.prior
+        if not np.all((share >= 0) & (share <= 1 + 1e-12)):
+            return np.inf
+        share = np.minimum(share, 1.0)
+        return self.rows.add(float(self.rows.prior @ (xlogy(share, share) + xlogy(1 - share, 1 - share))))
+
+    def curvature(self, z: np.ndarray, column: np.ndarray, scale: float) -> float:
+        # The second derivative of log(1 + e^-z) is at most 1/4.
+        return self.rows.add(float(self.rows.prior @ (scale * column - z) ** 2)) / 4
+
+    def smoothed(self, tol: float) -> Logistic:
+        return self
+
+    def forget(self) -> None:
+        """Nothing is kept warm."""

@@ -1,0 +1,80 @@
+"""The negative relaxed margin, hard or soft, and its entropy-smoothed form (Shalev-Shwartz & Singer, sections 4 and 6).
+
+F(z) = max over d in D of -<d, z> - f(d) - divergence(d) / eta. With eta infinite -F(z) is the relaxed margin that is
+posed and certified; with eta = 2 * radius / tol it is smooth and within tol/2, and that is what boosters descend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dualboost import kernels
+from dualboost.losses.base import Loss
+from dualboost.rows import Rows
+from dualboost.sets import BoundSet, WeightSet
+
+__all__ = ["SoftMargin"]
+
+
+@dataclass(frozen=True, eq=False)
+class SoftMargin(Loss):
+    """The margin relaxed by a set of row weights.
+
+    Parameters
+    ----------
+    set : WeightSet
+        `Simplex()` for the hard margin, `Capped(nu=...)` for the soft one.
+    eta : float
+        How closely the margin is followed; infinite (the default) is the margin itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost.losses import SoftMargin
+    >>> from dualboost.rows import Rows
+    >>> from dualboost.sets import Capped
+    >>> loss = SoftMargin(Capped(nu=0.5)).bind(Rows.of(4))
+    >>> -loss.value(np.array([1.0, 0.0, -1.0, 0.5]))
+    -0.5
+    """
+
+    set: WeightSet | BoundSet
+    eta: float = np.inf
+
+    def bind(self, rows: Rows) -> SoftMargin:
+        return replace(self, set=self.set.bind(rows)) if isinstance(self.set, WeightSet) else self
+
+    @property
+    def bound_set(self) -> BoundSet:
+        """The set, which must have been bound to rows."""
+        if isinstance(self.set, BoundSet):
+            return self.set
+        raise ValueError("Bind the loss to rows first: SoftMargin(...).bind(Rows.of(m)).")
+
+    def value(self, z: np.ndarray) -> float:
+        if self.eta == np.inf:
+            return -self.bound_set.relaxed_margin(z)
+        d = self.weights(z)
+        return -kernels.dot(d, z, self.bound_set.rows.threads) - self.conjugate(d)
+
+    def weights(self, z: np.ndarray) -> np.ndarray:
+        return self.bound_set.vertex(z) if self.eta == np.inf else self.bound_set.entropic(z, self.eta)
+
+    def conjugate(self, d: np.ndarray) -> float:
+        cost = self.bound_set.cost(d)
+        return cost if self.eta == np.inf else cost + self.bound_set.divergence(d) / self.eta
+
+    def curvature(self, z: np.ndarray, column: np.ndarray, scale: float) -> float:
+        if self.bound_set.radius == 0:
+            return 0.0  # one feasible d: F is linear
+        # The divergence is 1-strongly convex for the l1 norm, so F is eta-smooth for the largest coordinate.
+        return self.eta * kernels.spread(z, column, scale, self.bound_set.rows.threads) ** 2
+
+    def smoothed(self, tol: float) -> SoftMargin:
+        radius = self.bound_set.radius
+        return replace(self, eta=2 * radius / tol if radius > 0 else 1 / tol)
+
+    def forget(self) -> None:
+        self.bound_set.forget()

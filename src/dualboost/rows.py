@@ -1,0 +1,78 @@
+"""What all parts of a problem share about its rows: how much each counts, and how partial results are joined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The prior over the rows, and the two reductions over them.
+
+    A *row* is whatever has a margin. Its prior is its share of the total sample weight, so weight k is k copies.
+    Reduce over rows only through `add` and `max`: in one process they are the identity, elsewhere they need not be.
+
+    Attributes
+    ----------
+    prior : ndarray of shape (m,)
+        Positive, sums to 1. Of equal weights it is a view of one number.
+    total : float
+        The sum of the sample weights, i.e. the number of copies.
+    uniform : bool
+        Whether all rows count the same.
+    threads : int
+        How many threads a pass over the rows may use; the results do not depend on it.
+
+    Examples
+    --------
+    >>> from dualboost.rows import Rows
+    >>> Rows.of([1.0, 3.0]).prior
+    array([0.25, 0.75])
+    >>> Rows.of(4).uniform
+    True
+    """
+
+    prior: np.ndarray
+    total: float
+    uniform: bool
+    threads: int = 1
+
+    @classmethod
+    def of(cls, weights: int | np.ndarray, threads: int = 1) -> Rows:
+        """Rows of these positive sample weights, or that many rows of weight one."""
+        if isinstance(weights, (int, np.integer)):
+            return cls._equal(int(weights), float(weights), threads)
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        if weights.ndim != 1 or not weights.size or not np.all(np.isfinite(weights)) or weights.min() <= 0:
+            raise ValueError("Row weights must be a non-empty vector of positive finite numbers; drop rows of weight 0.")
+        scaled = weights / weights.max()  # so that neither 1e308 nor 1e-300 spoils the sum
+        mass = scaled.sum()
+        with np.errstate(over="ignore"):
+            total = float(weights.max() * mass)
+        if scaled.min() == 1.0:
+            return cls._equal(len(weights), total, threads)
+        prior = scaled / mass
+        if prior.min() <= 0:
+            raise ValueError("Row weights differ by more than 1e300: the smallest would vanish; rescale or drop them.")
+        return cls(prior, total, False, threads)
+
+    @classmethod
+    def _equal(cls, count: int, total: float, threads: int) -> Rows:
+        if count < 1:
+            raise ValueError("There must be at least one row.")
+        return cls(np.broadcast_to(np.float64(1.0 / count), (count,)), total, True, threads)
+
+    def __len__(self) -> int:
+        return len(self.prior)
+
+    def add(self, value):
+        """Join sums over the rows."""
+        return value
+
+    def max(self, value):
+        """Join maxima over the rows."""
+        return value

@@ -1,0 +1,68 @@
+"""What a set of row weights must say, in terms of margins z: small margins attract weight.
+
+A set D with a price f(d) relaxes the hard margin (Shalev-Shwartz & Singer, Theorem 7): the relaxed margin of z is
+min over d in D of <d, z> + f(d). On the simplex that is the smallest margin, on the capped simplex the average of
+the smallest ones.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from dualboost.rows import Rows
+
+__all__ = ["BoundSet", "WeightSet"]
+
+
+class WeightSet(ABC):
+    """The description of a set: a frozen record of parameters, without rows."""
+
+    @abstractmethod
+    def bind(self, rows: Rows) -> BoundSet:
+        """The set over these rows. Raises one sentence when it would be empty."""
+
+
+class BoundSet(ABC):
+    """A set D of row weights with its price f, over known rows."""
+
+    rows: Rows
+    radius: float
+    """The largest `divergence` on D; 0 means that D is one point."""
+
+    @abstractmethod
+    def relaxed_margin(self, z: np.ndarray) -> float:
+        """min over d in D of <d, z> + f(d), exactly."""
+
+    @abstractmethod
+    def vertex(self, z: np.ndarray) -> np.ndarray:
+        """A d that attains the relaxed margin; ties go to the lowest index."""
+
+    @abstractmethod
+    def entropic(self, z: np.ndarray, eta: float) -> np.ndarray:
+        """argmin over d in D of <d, z> + f(d) + divergence(d) / eta."""
+
+    @abstractmethod
+    def euclidean(self, v: np.ndarray) -> np.ndarray:
+        """The point of D nearest to v."""
+
+    @abstractmethod
+    def price(self, d: np.ndarray) -> float:
+        """f(d) for a d known to be inside: 0 for a plain set."""
+
+    @abstractmethod
+    def contains(self, d: np.ndarray, atol: float = 1e-9) -> bool:
+        """Whether d lies in D, up to `atol` in the sum and relative to each cap."""
+
+    @abstractmethod
+    def divergence(self, d: np.ndarray) -> float:
+        """The distance of d from the prior that `entropic` weighs against the margins: >= 0, 0 at the prior."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Drop warm starts: they change the time of an answer and its last bit, never more."""
+
+    def cost(self, d: np.ndarray) -> float:
+        """f(d) inside D, infinite outside."""
+        return self.price(d) if self.contains(d) else np.inf

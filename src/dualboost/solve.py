@@ -1,0 +1,202 @@
+"""The matrix level: assemble a game, play it, recompute what was reached from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualboost.boosters import Booster, Corrective
+from dualboost.game import Certificate, Game, State, rounds
+from dualboost.learners import Answer, Matrix, Oracle
+from dualboost.learners.matrix import MatrixOracle
+from dualboost.losses import Loss, SoftMargin
+from dualboost.rows import Rows
+from dualboost.sets import Capped
+
+__all__ = ["Outcome", "Solution", "play", "solve"]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A finished run, with everything recomputed from the weights alone."""
+
+    hypotheses: Sequence[Hashable]
+    weights: np.ndarray
+    margins: np.ndarray
+    distribution: np.ndarray
+    certificate: Certificate
+    status: str
+    history: dict[str, np.ndarray]
+    state: State
+
+    @property
+    def n_rounds(self) -> int:
+        return self.state.t
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The answer of `solve`.
+
+    Attributes
+    ----------
+    weights : ndarray
+        Signed, over the columns of the matrix (or over `hypotheses` of another learner); |w|_1 <= budget.
+    distribution : ndarray of shape (m,)
+        Row weights inside the set; they prove `bound`.
+    objective, bound, gap : float
+        The value that `weights` reaches, what no ensemble exceeds, and the difference.
+    status : str
+        Why it stopped.
+    n_rounds : int
+    history : dict of arrays
+        One entry per round: "objective" and "bound" (best so far), "edge", "size" (distinct hypotheses).
+    hypotheses : sequence
+        What the weights refer to.
+    """
+
+    weights: np.ndarray
+    distribution: np.ndarray
+    objective: float
+    bound: float
+    status: str
+    n_rounds: int
+    history: dict[str, np.ndarray]
+    hypotheses: Sequence[Hashable]
+
+    @property
+    def gap(self) -> float:
+        return self.bound - self.objective
+
+
+def solve(
+    A,
+    loss: Loss | None = None,
+    booster: Booster | None = None,
+    tol: float = 1e-2,
+    max_rounds: int = 100_000,
+    *,
+    budget: float = 1.0,
+    sample_weight: np.ndarray | None = None,
+) -> Solution:
+    """Solve a boosting problem to a certified accuracy.
+
+    Parameters
+    ----------
+    A : array, scipy.sparse matrix, or Oracle
+        A[i, j] = y_i h_j(x_i), within [-1, 1] for margin problems, finite otherwise; columns count with both signs. Or any learner
+        that has been bound to data.
+    loss : Loss, default SoftMargin(Capped(nu=0.1))
+    booster : Booster, default Corrective()
+    tol : float
+        The accuracy asked: stops the run and sets the smoothing.
+    max_rounds : int
+    budget : float
+        The largest sum of the absolute weights; 1 for margins.
+    sample_weight : array of shape (m,), optional
+        Weight k is k copies of the row; rows of weight 0 are absent (their distribution is 0).
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost import solve
+    >>> from dualboost.losses import SoftMargin
+    >>> from dualboost.sets import Simplex
+    >>> A = np.array([[1.0, -1.0, 1.0], [1.0, 1.0, -1.0], [-1.0, 1.0, 1.0]])
+    >>> solution = solve(A, SoftMargin(Simplex()), tol=1e-3)
+    >>> round(solution.objective, 2), solution.gap <= 1e-3
+    (0.33, True)
+    """
+    loss = SoftMargin(Capped(nu=0.1)) if loss is None else loss
+    if not (isinstance(max_rounds, (int, np.integer)) and max_rounds >= 1):
+        raise ValueError(f"max_rounds must be a whole number of at least 1, not {max_rounds!r}.")
+    oracle, present = _bound_oracle(A, sample_weight)
+    _check_margin_range(oracle, loss)
+    game = Game(loss.bind(oracle.rows), oracle, oracle.rows, budget, tol)
+    outcome = play(game, Corrective() if booster is None else booster, max_rounds)
+    distribution = np.zeros(len(present))
+    distribution[present] = outcome.distribution
+    weights, names = outcome.weights, outcome.hypotheses
+    if isinstance(oracle, MatrixOracle):
+        weights, names = oracle.spread(names, weights), range(oracle.A.shape[1])
+    return Solution(
+        weights, distribution, outcome.certificate.objective, outcome.certificate.bound,
+        outcome.status, outcome.n_rounds, outcome.history, names,
+    )  # fmt: skip
+
+
+def _bound_oracle(A, sample_weight) -> tuple[Oracle, np.ndarray]:
+    """The oracle, and which of the caller's rows it has."""
+    if isinstance(A, Oracle):
+        if sample_weight is not None:
+            raise ValueError("A bound learner has its row weights already; give sample_weight to its Rows instead.")
+        return A, np.ones(len(A.rows), dtype=bool)
+    if np.ndim(A) != 2 and not hasattr(A, "tocsc"):
+        raise ValueError("solve needs a matrix A[i, j] = y_i h_j(x_i), dense or scipy.sparse, or a bound learner.")
+    if sample_weight is None:
+        present = np.ones(A.shape[0], dtype=bool)
+        return Matrix().bind(A, None, Rows.of(A.shape[0])), present
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (A.shape[0],) or not np.all(weights >= 0) or not weights.max() > 0:
+        raise ValueError("sample_weight must hold one non-negative finite number per row, and not only zeros.")
+    present = weights > 0
+    rows = Rows.of(weights[present])
+    return Matrix().bind(A if present.all() else A[present], None, rows), present
+
+
+def _check_margin_range(oracle: Oracle, loss: Loss) -> None:
+    if isinstance(loss, SoftMargin) and isinstance(oracle, MatrixOracle) and oracle.largest_entry > 1 + 1e-12:
+        raise ValueError(
+            f"Margin problems need hypotheses within [-1, 1], but an entry of the matrix has size {oracle.largest_entry:.6g}: "
+            "divide the matrix (or each column) by its largest entry."
+        )
+
+
+def play(
+    game: Game,
+    booster: Booster,
+    max_rounds: int,
+    state: State | None = None,
+    watch: Callable[[State, Answer], str | None] | None = None,
+) -> Outcome:
+    """Play until the booster has a reason to stop, `max_rounds` are over, or `watch` returns a reason.
+
+    Ctrl-C ends the run like any other reason: the best ensemble so far is kept.
+    """
+    log: list[tuple[float, float, float, int]] = []
+    try:
+        for state, answer in rounds(game, booster, state):
+            log.append((state.best.objective, state.best.bound, abs(float(answer.edges[0])), len(state.w)))
+            reason = watch(state, answer) if watch is not None else None
+            reason = reason or (f"stopped after max_rounds = {max_rounds}" if state.t >= max_rounds else None)
+            if state.status or reason:
+                break
+    except KeyboardInterrupt:
+        if not log:
+            raise
+        reason = "interrupted: the best ensemble so far was kept"
+    return finish(game, state, state.status or reason or "", log)
+
+
+def finish(game: Game, state: State, status: str, log: list) -> Outcome:
+    """Drop what is zero, recompute margins and certificate from scratch: no sum of the run survives."""
+    w = state.best.w
+    kept = np.flatnonzero(w)
+    names, weights = [state.pool.keys[j] for j in kept], w[kept]
+    mass = np.abs(weights).sum()
+    if mass > game.budget:  # by rounding only
+        weights = weights * (game.budget / mass)
+    game.forget()
+    z = game.oracle.margins(names, weights) if len(kept) else np.zeros(len(game.rows))
+    d = state.best.d
+    proof = game.loss.conjugate(d) + game.budget * game.oracle.best(d).bound
+    certificate = Certificate(-game.loss.value(z), proof)
+    columns = zip(("objective", "bound", "edge", "size"), zip(*log, strict=True), strict=True)
+    history = {name: np.array(values) for name, values in columns}
+    return Outcome(names, weights, z, d, certificate, status, history, state)

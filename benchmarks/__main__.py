@@ -11,6 +11,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+import benchmarks
 from benchmarks import children, report, sections
 from benchmarks.sections import Effort, Result, Results
 from benchmarks.shapes import SHAPES, Shape
@@ -20,11 +21,12 @@ EXTRAS = ("prediction", "memory", "threads", "import")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed and memory of dualboost beside its peers.")
-    parser.add_argument("--shapes", nargs="+", choices=[shape.name for shape in SHAPES], help="which data (default: all)")
-    parser.add_argument("--extras", nargs="*", choices=EXTRAS, default=list(EXTRAS), help="which other sections (default: all)")
+    names = [shape.name for shape in SHAPES]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=benchmarks.__doc__)
+    parser.add_argument("--shapes", nargs="+", choices=names, default=names, help="which data (default: all)")
+    parser.add_argument("--extras", nargs="*", choices=EXTRAS, default=EXTRAS, help="other sections (default: all)")
     parser.add_argument("--rounds", type=int, default=10, help="rounds a turn (default: 10)")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows and less repetition: under a minute")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, few turns: under a minute")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there too")
     options = parser.parse_args(arguments)
     if options.rounds < 1:
@@ -34,13 +36,16 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 def measure_shapes(shapes: list[Shape], quick: bool, effort: Effort, found: dict[str, Any]) -> None:
     """The two sections that look at every shape, and the number of codes of the dense ones."""
-    found.update(rounds={}, binning={}, codes={})
+    found.update(sizes={}, rounds={}, binning={}, codes={})
     for shape in shapes:
-        progress(f"{shape.name}: {shape.size}" + (", a tenth of the rows" if quick and shape.shrinks else ""))
         data = shape.make(quick)
+        found["sizes"][shape.name] = "{:,} × {:,} {}".format(*data[0].shape, shape.kind)
+        progress(f"{shape.name}: {found['sizes'][shape.name]}")
         found["rounds"][shape.name], found["binning"][shape.name] = sections.rounds_and_binning(data, effort)
         if sections.PLAIN_SUM in found["rounds"][shape.name]:
             found["codes"][shape.name] = data[0].size
+        medians = {name: result.seconds for name, result in found["rounds"][shape.name].items()}
+        progress("  " + ", ".join(f"{name} {report.duration(s)}" for name, s in medians.items() if s))
 
 
 def measure_extras(wanted: list[str], quick: bool, effort: Effort, found: dict[str, Any]) -> list[str]:
@@ -52,7 +57,7 @@ def measure_extras(wanted: list[str], quick: bool, effort: Effort, found: dict[s
         found["prediction"] = sections.prediction(data, effort)
         parts.append(report.prediction_table(found["prediction"], len(data[1])))
     if "memory" in wanted:
-        found["memory"] = children.peak_memory(*data, effort.rounds)
+        found["memory"] = children.peak_memory(data, effort.rounds, quick)
         parts.append(report.memory_table(found["memory"], data[0]))
     if "import" in wanted:
         found["import"] = children.import_time(effort.turns)
@@ -68,7 +73,7 @@ def jsonable(value: Any) -> Any:
 
 def main(arguments: list[str]) -> None:
     options = parse(arguments)
-    shapes = [shape for shape in SHAPES if options.shapes is None or shape.name in options.shapes]
+    shapes = [shape for shape in SHAPES if shape.name in options.shapes]
     effort = Effort(options.rounds, 2, 2.0) if options.quick else Effort(options.rounds, 5, 20.0)
     found: dict[str, Any] = {"machine": report.machine(), "quick": options.quick}
     with threadpool_limits(1):
@@ -79,7 +84,7 @@ def main(arguments: list[str]) -> None:
         found["threads"] = sections.two_threads(SHAPES[0].make(options.quick), effort)
         extras.append(report.threads_table(found["threads"]))
     rounds: dict[str, Results] = found["rounds"]
-    tables = [report.header(found["machine"]), report.rounds_table(shapes, rounds)]
+    tables = [report.header(found["machine"]), report.rounds_table(shapes, found["sizes"], rounds)]
     tables += [report.binning_table(shapes, found["binning"]), report.sum_table(found["codes"], rounds), *extras]
     print("\n\n".join(tables))
     if options.json:

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ours import DualboostEstimator
-from benchmarks.peers import AdaBoost, HistGradientBoosting, LightGBM, XGBoost
+from benchmarks.peers import AdaBoost, HistGradientBoosting, LightGBMLean, XGBoost
+from benchmarks.shapes import Data
 from benchmarks.timing import Skip, progress
 
-FITTED = {kind.__name__: kind for kind in (DualboostEstimator, LightGBM, XGBoost, HistGradientBoosting, AdaBoost)}
+FITTED = {kind.__name__: kind for kind in (DualboostEstimator, LightGBMLean, XGBoost, HistGradientBoosting, AdaBoost)}
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 IMPORT = """
 import importlib, json, sys, time
-def wanted(name): return not name.startswith(("dualboost", "__main__"))
 known = set(sys.modules)
 for name in json.loads(sys.argv[1]):
     try: importlib.import_module(name)
@@ -32,7 +32,7 @@ for name in json.loads(sys.argv[1]):
 start = time.perf_counter()
 import dualboost
 seconds = time.perf_counter() - start
-print(json.dumps([seconds, [name for name in sys.modules if name not in known and wanted(name)]]))
+print(json.dumps([seconds, [name for name in sys.modules if name not in known and not name.startswith("dualboost")]]))
 """
 
 
@@ -45,14 +45,15 @@ def run_child(arguments: list[str]) -> Any:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def peak_memory(X: np.ndarray, y: np.ndarray, rounds: int) -> dict[str, Any]:
+def peak_memory(data: Data, rounds: int, quick: bool) -> dict[str, Any]:
     """Per contender: bytes that a fit adds to the input, or the reason why there is no number."""
+    keys = list(FITTED)[: 3 if quick else None]
     if not RESET.exists():
-        return dict.fromkeys((kind.name for kind in FITTED.values()), "needs Linux")
+        return {FITTED[key].name: "needs Linux" for key in keys}
     with tempfile.TemporaryDirectory() as folder:
-        np.save(Path(folder) / "X.npy", X)
-        np.save(Path(folder) / "y.npy", y)
-        return {kind.name: _added_bytes(key, folder, rounds) for key, kind in FITTED.items()}
+        for name, array in zip(("X.npy", "y.npy"), data, strict=True):
+            np.save(Path(folder) / name, array)
+        return {FITTED[key].name: _added_bytes(key, folder, rounds) for key in keys}
 
 
 def _added_bytes(key: str, folder: str, rounds: int) -> Any:

@@ -42,6 +42,7 @@ class LightGBM:
     name = "LightGBM"
     binning: float | None = None
     mode = ""
+    layouts: tuple[str, ...] = ("col", "row")
     limits: Mapping[str, float] = MappingProxyType({})
 
     def prepare(self, X: Any, y: np.ndarray, threads: int = 1) -> None:
@@ -59,9 +60,7 @@ class LightGBM:
         self._threads = threads
         data = lightgbm.Dataset(X, label=(y > 0).astype(float), params=params)
         self.binning = time_each(data.construct, 1)[0]
-        modes = {
-            mode: lightgbm.Booster({**params, f"force_{mode}_wise": True}, data) for mode in ("col", "row")
-        }
+        modes = {mode: lightgbm.Booster({**params, f"force_{mode}_wise": True}, data) for mode in self.layouts}
         self.mode, self._booster = self._faster(modes)
 
     @staticmethod
@@ -90,12 +89,18 @@ class LightGBMAllStumps(LightGBM):
     limits = MappingProxyType({"min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0.0, "min_data_in_bin": 1})
 
 
+class LightGBMLean(LightGBM):
+    """For memory: one layout from the start, the one that keeps no second copy of the bins."""
+
+    layouts = ("col",)
+
+
 class XGBoost:
     """Booster.update with depth one on a QuantileDMatrix."""
 
     name = "XGBoost"
     binning: float | None = None
-    mode = "hist"
+    mode = ""
 
     def prepare(self, X: Any, y: np.ndarray, threads: int = 1) -> None:
         import xgboost

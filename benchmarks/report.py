@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.sections import PLAIN_SUM, RACERS, Result, Results
+from benchmarks.ours import Dualboost, DualboostEveryColumn
+from benchmarks.sections import BINNERS, PLAIN_SUM, RACERS, Result, Results
+from benchmarks.shapes import Shape
 
-OURS = "dualboost"
+OURS, EVERY_COLUMN = Dualboost.name, DualboostEveryColumn.name
 PACKAGES = ("dualboost", "numpy", "scipy", "scikit-learn", "lightgbm", "xgboost")
 
 
@@ -50,7 +52,8 @@ def header(facts: dict[str, Any]) -> str:
             "# Benchmarks of dualboost",
             "",
             f"- command: `{facts['command']}`",
-            f"- machine: {facts['processor']}, {facts['cores']} cores, load {facts['load']} at the start, {facts['system']}",
+            f"- machine: {facts['processor']}, {facts['cores']} cores, load {facts['load']} at the start",
+            f"- system: {facts['system']}",
             f"- versions: Python {facts['python']}, {versions}",
         ]
     )
@@ -68,31 +71,32 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e6:.3g} µs"
 
 
-def cell(result: Result | None, ours: float | None) -> str:
+def cell(result: Result | None, ours: Result) -> str:
     """Seconds, how many times ours, and the peer's mode; or why there is no number."""
     if result is None or result.seconds is None:
         return result.reason if result and result.reason else "–"
-    ratio = f" = {result.seconds / ours:.3g} ×" if ours and ours != result.seconds else ""
-    mode = f" ({result.mode})" if result.mode.endswith("wise") else ""
+    times = result.times(ours) if result is not ours else None
+    ratio = f" = {times:.3g} ×" if times else ""
+    mode = f" ({result.mode})" if result.mode else ""
     return duration(result.seconds) + ratio + mode
 
 
 def results_row(name: str, results: Results, columns: list[str]) -> list[str]:
-    ours = results[OURS].seconds if OURS in results else None
+    ours = results.get(OURS, Result())
     return [name, *(cell(results.get(column), ours) for column in columns)]
 
 
-def rounds_table(shapes: list[Any], measured: dict[str, Results]) -> str:
+def rounds_table(shapes: list[Shape], sizes: dict[str, str], measured: dict[str, Results]) -> str:
     columns = [kind.name for kind in RACERS]
     rows = [
-        [*results_row(f"{shape.name}: {shape.size}", measured[shape.name], columns), f"{shape.goal:g} ×"]
+        [*results_row(f"{shape.name}: {sizes[shape.name]}", measured[shape.name], columns), f"{shape.goal:g} ×"]
         for shape in shapes
     ]
     return "## CPU time per round, one thread\n\n" + table(["shape", *columns, "aim: LightGBM"], rows)
 
 
-def binning_table(shapes: list[Any], measured: dict[str, Results]) -> str:
-    columns = [kind.name for kind in RACERS[:4]]
+def binning_table(shapes: list[Shape], measured: dict[str, Results]) -> str:
+    columns = [kind.name for kind in BINNERS]
     rows = [results_row(shape.name, measured[shape.name], columns) for shape in shapes]
     return "## CPU time of binning, one thread\n\n" + table(["shape", *columns], rows)
 
@@ -101,12 +105,12 @@ def sum_table(sizes: dict[str, int], measured: dict[str, Results]) -> str:
     """Bytes of codes over the time of a round, beside the speed of a plain sum over as many bytes."""
     rows = []
     for name, size in sizes.items():
-        ours, limit = (measured[name].get(key, Result()).seconds for key in (OURS, PLAIN_SUM))
+        ours, limit = (measured[name].get(key, Result()).seconds for key in (EVERY_COLUMN, PLAIN_SUM))
         speed = [f"{size / seconds / 1e9:.3g} GB/s" if seconds else "–" for seconds in (ours, limit)]
         share = f"{100 * limit / ours:.3g} %" if ours and limit else "–"
         rows.append([name, *speed, share])
     return "## Codes read per second, and a plain sum over as many bytes\n\n" + table(
-        ["shape", "a whole round of ours", "plain sum", "share"], rows
+        ["shape", "a round of ours, every column", "plain sum", "share"], rows
     )
 
 
@@ -121,11 +125,15 @@ def memory_table(added: dict[str, Any], X: np.ndarray) -> str:
     """The least that anyone needs is the input and one byte per cell."""
     least = X.nbytes + X.size
     rows = [
-        [name, f"{extra / 1e6:.0f} MB", f"{(X.nbytes + extra) / least:.2f}"] if not isinstance(extra, str) else [name, extra, "–"]
+        [name, extra, "–"]
+        if isinstance(extra, str)
+        else [name, f"{extra / 1e6:.0f} MB", f"{(X.nbytes + extra) / least:.2f}"]
         for name, extra in added.items()
     ]
-    title = f"## Peak memory of a fit, {X.shape[0]:,} × {X.shape[1]} (input {X.nbytes / 1e6:.0f} MB, codes {X.size / 1e6:.0f} MB)"
-    return title + "\n\n" + table(["", "added to the input", "(input + added) / (input + codes)"], rows)
+    sizes = f"input {X.nbytes / 1e6:.0f} MB, codes {X.size / 1e6:.0f} MB"
+    return f"## Peak memory of a fit, higgs ({sizes})\n\n" + table(
+        ["", "added to the input", "(input + added) / (input + codes)"], rows
+    )
 
 
 def threads_table(speed: dict[str, Any]) -> str:

@@ -6,17 +6,19 @@ import statistics
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.ours import Dualboost, DualboostEstimator
+from benchmarks.ours import Dualboost, DualboostEstimator, DualboostEveryColumn
 from benchmarks.peers import AdaBoost, Contender, HistGradientBoosting, LightGBM, LightGBMAllStumps, XGBoost
 from benchmarks.shapes import Data
-from benchmarks.timing import Sampler, Skip, interleave, progress, time_each
+from benchmarks.timing import Sampler, Skip, Turns, interleave, one_cell, progress, time_each
 
-RACERS = (Dualboost, LightGBM, LightGBMAllStumps, XGBoost, HistGradientBoosting, AdaBoost)
+RACERS = (Dualboost, DualboostEveryColumn, LightGBM, LightGBMAllStumps, XGBoost, HistGradientBoosting, AdaBoost)
+BINNERS = (Dualboost, LightGBM, LightGBMAllStumps, XGBoost)
 PREDICTORS = (DualboostEstimator, LightGBM, XGBoost)
 STUMPS = 500
 PLAIN_SUM = "plain sum"
@@ -35,13 +37,21 @@ class Effort:
 class Result:
     """One contender in one section: seconds, or the reason why there are none."""
 
-    samples: list[float] = field(default_factory=list)
+    turns: Turns = field(default_factory=list)
     mode: str = ""
     reason: str = ""
 
     @property
     def seconds(self) -> float | None:
-        return statistics.median(self.samples) if self.samples else None
+        return statistics.median(chain.from_iterable(self.turns)) if self.turns else None
+
+    def times(self, ours: Result) -> float | None:
+        """How many times the time of ours. Turn by turn: neighbours on the machine slow a whole turn of all alike."""
+        ratios = [
+            statistics.median(mine) / statistics.median(theirs)
+            for mine, theirs in zip(self.turns, ours.turns, strict=False)
+        ]
+        return statistics.median(ratios) if ratios else None
 
 
 Results = dict[str, Result]
@@ -50,10 +60,8 @@ Results = dict[str, Result]
 def prepare(kind: type[Contender], data: Data, threads: int = 1) -> Contender:
     """A contender ready to run, or `Skip` with the words for its table cell."""
     contender = kind()
-    try:
+    with one_cell():
         contender.prepare(*data, threads)
-    except ModuleNotFoundError as error:
-        raise Skip("not installed") from error
     return contender
 
 
@@ -73,19 +81,29 @@ def rounds_and_binning(data: Data, effort: Effort) -> tuple[Results, Results]:
     """CPU seconds per round of every contender (and of a plain sum over the codes), and of binning."""
     rounds: Results = {}
     ready = prepare_all(RACERS, data, rounds)
-    binning = {name: Result([c.binning], c.mode) for name, c in ready.items() if c.binning is not None}
+    binning = {kind.name: _first_binning(ready.get(kind.name), rounds[kind.name]) for kind in BINNERS}
     samplers: dict[str, Sampler] = {}
     for name, contender in ready.items():
         progress(f"  warm up {name}")
-        _warm_up(name, contender, effort, samplers, rounds)
+        try:
+            with one_cell():
+                _warm_up(name, contender, effort, samplers, rounds)
+        except Skip as skip:
+            rounds[name].reason = str(skip)
     if not sp.issparse(data[0]):
         samplers[PLAIN_SUM] = _plain_sum(data[0].size, effort.rounds)
         rounds[PLAIN_SUM] = Result()
     progress("  rounds, in turns")
     for name, samples in interleave(samplers, effort.turns, effort.budget).items():
-        rounds[name].samples += samples
+        rounds[name].turns += samples
+        rounds[name].mode = ready[name].mode if name in ready else ""
     _bin_again(data, binning, effort)
     return rounds, binning
+
+
+def _first_binning(contender: Contender | None, result: Result) -> Result:
+    seconds = contender.binning if contender else None
+    return Result(reason=result.reason) if seconds is None else Result([[seconds]])
 
 
 def _warm_up(name: str, contender: Contender, effort: Effort, samplers: dict[str, Sampler], results: Results) -> None:
@@ -93,7 +111,7 @@ def _warm_up(name: str, contender: Contender, effort: Effort, samplers: dict[str
     start = time.perf_counter()
     first = contender.rounds(1)
     if time.perf_counter() - start > effort.budget / 2:
-        results[name].samples += first
+        results[name].turns.append(first)
         return
     seconds = statistics.median(contender.rounds(2))
     # Very short rounds: more of them, until a turn takes 20 ms.
@@ -110,14 +128,18 @@ def _plain_sum(size: int, count: int) -> Sampler:
 def _bin_again(data: Data, binning: Results, effort: Effort) -> None:
     """More samples of the binning time; the rounds above already gave the first."""
     progress("  binning, in turns")
-    kinds = {kind.name: kind for kind in RACERS if kind.name in binning}
+    kinds = {kind.name: kind for kind in BINNERS if kind.name in binning}
 
     def sampler(kind: type[Contender]) -> Sampler:
         return lambda: [prepare(kind, data).binning or 0.0]
 
-    quick = {name: sampler(kind) for name, kind in kinds.items() if binning[name].samples[0] < effort.budget / 2}
-    for name, samples in interleave(quick, min(2, effort.turns - 1), effort.budget).items():
-        binning[name].samples += samples
+    quick = {
+        name: sampler(kind)
+        for name, kind in kinds.items()
+        if (binning[name].seconds or effort.budget) < effort.budget / 2
+    }
+    for name, samples in interleave(quick, effort.turns - 2, effort.budget).items():
+        binning[name].turns += samples
 
 
 def prediction(data: Data, effort: Effort, training_rows: int = 20_000) -> Results:
@@ -129,15 +151,16 @@ def prediction(data: Data, effort: Effort, training_rows: int = 20_000) -> Resul
     for name, contender in ready.items():
         progress(f"  {STUMPS} stumps of {name}")
         try:
-            contender.rounds(STUMPS)
-        except ImportError:
-            results[name].reason = "not installed"
+            with one_cell():
+                contender.rounds(STUMPS)
+                contender.predict(X[:1000])
+        except Skip as skip:
+            results[name].reason = str(skip)
             continue
-        contender.predict(X[:1000])
         samplers[name] = lambda contender=contender: time_each(lambda: contender.predict(X), 1)
     progress("  prediction, in turns")
     for name, samples in interleave(samplers, effort.turns, effort.budget).items():
-        results[name].samples += samples
+        results[name].turns += samples
     return results
 
 
@@ -158,6 +181,6 @@ def two_threads(data: Data, effort: Effort) -> dict[str, Any]:
             for threads, contender in pair.items()
         }
         taken = interleave(samplers, effort.turns, effort.budget)
-        one, two = (statistics.median(taken[threads]) for threads in ("1", "2"))
+        one, two = (statistics.median(chain.from_iterable(taken[threads])) for threads in ("1", "2"))
         speed[kind.name] = {"one": one, "two": two, "speed_up": one / two}
     return speed

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 Clock = Callable[[], float]
 Sampler = Callable[[], list[float]]
+Turns = list[list[float]]
 STARTED = time.perf_counter()
 
 
 class Skip(Exception):
     """A contender cannot take part in a section; the message is what the table shows."""
+
+
+@contextmanager
+def one_cell() -> Iterator[None]:
+    """Whatever goes wrong with one contender becomes a `Skip`: it costs its cell, not the minutes of all the others."""
+    try:
+        yield
+    except Skip:
+        raise
+    except ModuleNotFoundError as error:
+        part = error.name or ""
+        raise Skip(f"no module {part}" if "." in part else "not installed") from error
+    except Exception as error:
+        traceback.print_exc()
+        raise Skip(f"failed: {type(error).__name__}") from error
 
 
 def progress(message: str) -> None:
@@ -33,15 +51,15 @@ def time_each(step: Callable[[], object], n: int, clock: Clock = time.process_ti
     return differences(ticks)
 
 
-def interleave(samplers: dict[str, Sampler], repeats: int, budget: float) -> dict[str, list[float]]:
+def interleave(samplers: dict[str, Sampler], repeats: int, budget: float) -> dict[str, Turns]:
     """Ask each sampler in turn, `repeats` times; one that would exceed `budget` wall seconds stops earlier."""
-    samples: dict[str, list[float]] = {name: [] for name in samplers}
+    samples: dict[str, Turns] = {name: [] for name in samplers}
     spent = dict.fromkeys(samplers, 0.0)
     for turn in range(repeats):
         for name, sampler in samplers.items():
             if turn and spent[name] * (turn + 1) / turn > budget:
                 continue
             start = time.perf_counter()
-            samples[name] += sampler()
+            samples[name].append(sampler())
             spent[name] += time.perf_counter() - start
     return samples

@@ -46,7 +46,7 @@ class Rows:
         """Rows of these positive sample weights, or that many rows of weight one."""
         if isinstance(weights, (int, np.integer)):
             return cls._equal(int(weights), float(weights), threads)
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        weights = np.asarray(weights, dtype=np.float64, order="C")
         if weights.ndim != 1 or not weights.size or not np.all(np.isfinite(weights)) or weights.min() <= 0:
             raise ValueError("Row weights must be a non-empty vector of positive finite numbers; drop rows of weight 0.")
         scaled = weights / weights.max()  # so that neither 1e308 nor 1e-300 spoils the sum

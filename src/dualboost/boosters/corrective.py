@@ -63,6 +63,8 @@ class Corrective(Booster):
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
         if self.stop == "certified":
             return reached(game, state.certificate)
+        if state.memory > game.tol:
+            return ""  # the gap of a coarser smoothing says nothing about this accuracy
         gap = smoothed_gap(game, state, answer)
         return f"printed rule: the smoothed gap {gap:.3g} is within {game.tol:.3g}" if gap <= game.tol else ""
 
@@ -79,7 +81,8 @@ class Corrective(Booster):
         accuracy = state.memory
         while self.smoothing == "halving" and accuracy > game.tol and state.certificate.gap <= accuracy:
             accuracy = max(accuracy / 2, game.tol)
-        return (state.loss, accuracy) if accuracy == state.memory else (game.loss.smoothed(accuracy), accuracy)
+        # From the game each time: a resumed state brings a copy of the set, whose warm starts are its own.
+        return game.loss.smoothed(accuracy), accuracy
 
     def _step(self, game: Game, state: State, answer: Answer, loss: Loss, target: float) -> float:
         gap = smoothed_gap(game, state, answer)

@@ -107,7 +107,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         data = training_data(self, X, y, sample_weight)
         rows = Rows.of(len(data.signs) if data.weights is None else data.weights, thread_count(self.n_jobs))
-        learner, booster = Stumps(self.max_bins), Corrective(smoothing="halving")
+        learner, booster = Stumps(self.max_bins), Corrective(step="search", smoothing="halving")
         self.nu_ = float(self.nu) if isinstance(self.nu, Real) else choose_nu(data, rows, learner, booster, self.random_state)
         oracle = learner.bind(data.X, data.signs, rows)
         game = Game(SoftMargin(Capped(nu=self.nu_)).bind(rows), oracle, rows, tol=_FLOOR, rtol=self.tol)
@@ -158,7 +158,8 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         """The class that wins the vote; a tie goes to classes_[0]."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        wins = self.decision_function(X) > 0
+        return self.classes_[wins.astype(int)]
 
 
 def _with_a_vote(game: Game, outcome: Outcome) -> Outcome:

@@ -51,6 +51,15 @@ def _checked(X):
     return A
 
 
+def _ranked(sizes: np.ndarray, k: int) -> list[int]:
+    """The k largest, best first; among equals (up to rounding) the lowest index."""
+    chosen, left = [], sizes.copy()
+    for _ in range(min(k, len(sizes))):
+        chosen.append(int(np.argmax(left >= left.max() - _TIE)))
+        left[chosen[-1]] = -np.inf
+    return chosen
+
+
 class MatrixOracle(Oracle):
     """A matrix of margins; its hypotheses are column numbers."""
 
@@ -67,10 +76,7 @@ class MatrixOracle(Oracle):
         edges = self.rows.add(self._transposed @ d)
         sizes = np.abs(edges)
         top = sizes.max()
-        if k == 1:
-            chosen = [int(np.argmax(sizes >= top - _TIE))]
-        else:
-            chosen = np.argsort(-sizes, kind="stable")[:k].tolist()
+        chosen = _ranked(sizes, k)
         # A sum of m products is off by at most m units of rounding, relative to the sum of sizes.
         rounding = len(d) * _ROUNDING * self._scale * float(d.sum())
         return Answer(chosen, [self._column(j) for j in chosen], edges[chosen], float(top) + rounding)

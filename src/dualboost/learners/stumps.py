@@ -54,8 +54,11 @@ class StumpOracle(Oracle):
 
     def __init__(self, bins: Bins, y: np.ndarray, rows: Rows):
         self.bins, self.rows = bins, rows
+        # A column that is missing everywhere is constant: it is not stored and has no stumps.
+        stored = np.zeros(bins.n_features, dtype=np.uint8)
+        stored[bins.dense_features] = stored[bins.sparse_features] = 1
         self._search = kernels.StumpSearch(
-            bins.n_rows, np.ascontiguousarray(y, dtype=np.int8), bins.cut_counts, bins.has_missing,
+            bins.n_rows, np.ascontiguousarray(y, dtype=np.int8), bins.cut_counts, bins.has_missing & stored,
             bins.dense_codes, bins.dense_features,
             bins.sparse_start, bins.sparse_rows, bins.sparse_codes, bins.sparse_features, bins.sparse_default,
         )  # fmt: skip
@@ -135,7 +138,7 @@ class StumpScores(Predictor):
         if sp.issparse(X):
             X = sp.csr_array(X)
             X.sum_duplicates()
-            kernels.predict_sparse(X.indptr, X.indices, X.data, X.shape[1], *tables, out, threads)
+            kernels.predict_sparse(X.shape[1], X.indptr, X.indices, X.data, *tables, out, threads)
         else:
             kernels.predict_dense(X, *tables, out, threads)
         return out

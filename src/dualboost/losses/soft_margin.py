@@ -64,7 +64,7 @@ class SoftMargin(Loss):
 
     def conjugate(self, d: np.ndarray) -> float:
         cost = self.bound_set.cost(d)
-        return cost if self.eta == np.inf else cost + self.bound_set.divergence(d) / self.eta
+        return cost if np.inf in (self.eta, cost) else cost + self.bound_set.divergence(d) / self.eta
 
     def curvature(self, z: np.ndarray, column: np.ndarray, scale: float) -> float:
         if self.bound_set.radius == 0:
@@ -73,8 +73,8 @@ class SoftMargin(Loss):
         return self.eta * kernels.spread(z, column, scale, self.bound_set.rows.threads) ** 2
 
     def smoothed(self, tol: float) -> SoftMargin:
-        radius = self.bound_set.radius
-        return replace(self, eta=2 * radius / tol if radius > 0 else 1 / tol)
+        radius = self.bound_set.radius  # 0: one feasible d, and F is linear as it stands
+        return replace(self, eta=2 * radius / tol if radius > 0 else np.inf)
 
     def forget(self) -> None:
         self.bound_set.forget()

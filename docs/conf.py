@@ -1,0 +1,15 @@
+"""Sphinx settings: Markdown pages, API reference from the docstrings, no network at read time."""
+
+from importlib.metadata import version as installed_version
+
+project = "dualboost"
+author = "The dualboost developers"
+release = installed_version("dualboost")
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"
+html_theme = "furo"
+html_title = "dualboost"
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]

@@ -1,0 +1,208 @@
+"""Binning: real-valued columns become small codes, once, before boosting starts.
+
+The code of x is the number of the column's cuts below x, so ``x <= cuts[k]`` is the same as ``code <= k``; 255 is a
+missing value (NaN). A column with few distinct values keeps them all apart; otherwise the cuts are quantiles of the
+cumulative weight over distinct values, so that a row of weight k counts exactly as k copies of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualboost import kernels
+
+MISSING = 255
+
+# A column is stored as exceptions to its most frequent code when they are at most this part of the rows...
+SPARSE_FRACTION = 0.2
+# ...and the table of all codes is large enough for it to matter: this many rows or this many cells.
+SPARSE_MIN_ROWS = 1_000
+SPARSE_MIN_CELLS = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The codes of all columns that vary, each stored in full or as the exceptions to its default code.
+
+    Column j has the cuts ``cuts[cut_start[j]:cut_start[j + 1]]``, strictly increasing, at most 254. Row k of
+    ``dense_codes`` holds column ``dense_features[k]``. Sparse column s is ``sparse_features[s]``: the rows
+    ``sparse_rows[sparse_start[s]:sparse_start[s + 1]]``, ascending, have the ``sparse_codes`` beside them, all others
+    ``sparse_default[s]``. A column with the same code everywhere is in neither list.
+    """
+
+    n_rows: int
+    n_features: int
+    cuts: np.ndarray
+    cut_start: np.ndarray
+    has_missing: np.ndarray
+    dense_codes: np.ndarray
+    dense_features: np.ndarray
+    sparse_start: np.ndarray
+    sparse_rows: np.ndarray
+    sparse_codes: np.ndarray
+    sparse_features: np.ndarray
+    sparse_default: np.ndarray
+
+    @property
+    def cut_counts(self) -> np.ndarray:
+        """The number of cuts of each column."""
+        return np.diff(self.cut_start).astype(np.int32)
+
+
+def bin_columns(X: Any, weights: Any = None, max_bins: int = 255, threads: int = 1) -> Bins:
+    """Bin the columns of X, an array (any strides) or a scipy sparse matrix; NaN is missing, infinity is refused.
+
+    Above 200,000 rows quantiles come from a fixed sample of 100,000 rows; columns with at most ``max_bins`` distinct
+    values are exact all the same. Float arrays are never copied.
+    """
+    max_bins, threads = _integer(max_bins, "max_bins"), _integer(threads, "threads")
+    if sp.issparse(X):
+        columns = _compressed_columns(X)
+        return _bin_sparse(columns, _row_weights(weights, columns.n_rows), max_bins, threads)
+    X = _float_matrix(X)
+    return _bin_dense(X, _row_weights(weights, X.shape[0]), max_bins, threads)
+
+
+class _Storage(NamedTuple):
+    """Which columns are stored in full, which as exceptions, and where the exceptions of each begin."""
+
+    dense: np.ndarray
+    sparse: np.ndarray
+    start: np.ndarray
+    default: np.ndarray
+
+
+class _Columns(NamedTuple):
+    n_rows: int
+    start: np.ndarray
+    rows: np.ndarray
+    values: np.ndarray
+
+
+def _bin_dense(X: np.ndarray, weights: np.ndarray | None, max_bins: int, threads: int) -> Bins:
+    cuts, cut_start = kernels.cut_dense(X, weights, max_bins, threads)
+    codes = np.empty((X.shape[1], X.shape[0]), dtype=np.uint8)
+    kernels.encode_dense(X, cuts, cut_start, codes, threads)
+    mode, count, missing = kernels.modes_dense(codes, threads)
+    storage = _choose_storage(X.shape[0], mode, count)
+    rows, exceptions = _room_for(storage)
+    if storage.sparse.size:
+        kernels.pack_dense(codes, storage.sparse, storage.default, storage.start, rows, exceptions, threads)
+    dense_codes = codes if storage.dense.size == X.shape[1] else codes[storage.dense]
+    return _bins(X.shape, (cuts, cut_start, missing), dense_codes, storage, (rows, exceptions))
+
+
+def _bin_sparse(X: _Columns, weights: np.ndarray | None, max_bins: int, threads: int) -> Bins:
+    shape = X.n_rows, X.start.size - 1
+    cuts, cut_start = kernels.cut_sparse(X.n_rows, X.start, X.rows, X.values, weights, max_bins, threads)
+    entry_codes = np.empty(X.values.size, dtype=np.uint8)
+    kernels.encode_sparse(X.start, X.values, cuts, cut_start, entry_codes, threads)
+    zero_codes = _codes_of_zero(cuts, cut_start)
+    mode, count, missing = kernels.modes_sparse(X.n_rows, X.start, entry_codes, zero_codes)
+    storage = _choose_storage(X.n_rows, mode, count)
+    rows, exceptions = _room_for(storage)
+    coded = X.n_rows, X.start, X.rows, entry_codes, zero_codes
+    kernels.pack_sparse(*coded, storage.sparse, storage.default, storage.start, rows, exceptions, threads)
+    dense_codes = np.empty((storage.dense.size, X.n_rows), dtype=np.uint8)
+    kernels.fill_sparse(*coded, storage.dense, dense_codes)
+    return _bins(shape, (cuts, cut_start, missing), dense_codes, storage, (rows, exceptions))
+
+
+def _bins(shape: tuple, columns: tuple, dense_codes: np.ndarray, storage: _Storage, exceptions: tuple) -> Bins:
+    cuts, cut_start, missing = columns
+    sparse_rows, sparse_codes = exceptions
+    return Bins(
+        n_rows=shape[0],
+        n_features=shape[1],
+        cuts=cuts,
+        cut_start=cut_start,
+        has_missing=missing,
+        dense_codes=dense_codes,
+        dense_features=storage.dense,
+        sparse_start=storage.start,
+        sparse_rows=sparse_rows,
+        sparse_codes=sparse_codes,
+        sparse_features=storage.sparse,
+        sparse_default=storage.default,
+    )
+
+
+def _choose_storage(n_rows: int, mode: np.ndarray, count: np.ndarray) -> _Storage:
+    exceptions = n_rows - count
+    varies = exceptions > 0
+    matters = n_rows >= SPARSE_MIN_ROWS or n_rows * np.count_nonzero(varies) >= SPARSE_MIN_CELLS
+    sparse = varies & (exceptions <= SPARSE_FRACTION * n_rows) & matters
+    dense_features = np.flatnonzero(varies & ~sparse).astype(np.int32)
+    sparse_features = np.flatnonzero(sparse).astype(np.int32)
+    start = np.concatenate(([0], np.cumsum(exceptions[sparse]))).astype(np.int64)
+    return _Storage(dense_features, sparse_features, start, mode[sparse])
+
+
+def _room_for(storage: _Storage) -> tuple[np.ndarray, np.ndarray]:
+    return np.empty(storage.start[-1], dtype=np.int32), np.empty(storage.start[-1], dtype=np.uint8)
+
+
+def _codes_of_zero(cuts: np.ndarray, cut_start: np.ndarray) -> np.ndarray:
+    below = np.concatenate(([0], np.cumsum(cuts < 0)))
+    return np.diff(below[cut_start]).astype(np.uint8)
+
+
+def _integer(value: Any, name: str) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, not {value!r}.")
+    low, high = (2, 255) if name == "max_bins" else (1, 1 << 16)
+    if not low <= value <= high:
+        raise ValueError(f"{name} must lie between {low} and {high}, not {value}.")
+    return int(value)
+
+
+def _float_matrix(X: Any) -> np.ndarray:
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, rows and columns, not {X.ndim}.")
+    _check_shape(X.shape)
+    if X.dtype not in (np.float64, np.float32) or not X.dtype.isnative or not X.flags.aligned:
+        X = _as_float64(X)
+    return X
+
+
+def _as_float64(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"X must contain real numbers, not {values.dtype}.")
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _compressed_columns(X: Any) -> _Columns:
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, rows and columns, not {X.ndim}.")
+    _check_shape(X.shape)
+    columns = X.tocsc()
+    if not columns.has_canonical_format:
+        columns = columns.copy()
+        columns.sum_duplicates()
+    return _Columns(
+        n_rows=X.shape[0],
+        start=np.ascontiguousarray(columns.indptr, dtype=np.int64),
+        rows=np.ascontiguousarray(columns.indices, dtype=np.int32)[: columns.nnz],
+        values=_as_float64(columns.data)[: columns.nnz],
+    )
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if not 1 <= shape[0] < 1 << 31:
+        raise ValueError(f"X must have between 1 and 2^31 - 1 rows, not {shape[0]}.")
+    if shape[1] >= 1 << 31:
+        raise ValueError(f"X must have fewer than 2^31 columns, not {shape[1]}.")
+
+
+def _row_weights(weights: Any, n_rows: int) -> np.ndarray | None:
+    if weights is None:
+        return None
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise ValueError(f"There must be one weight for each of the {n_rows} rows of X, not an array of shape {weights.shape}.")
+    return weights

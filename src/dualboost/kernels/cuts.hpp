@@ -1,0 +1,292 @@
+// Where to cut a column: distinct values with their weights, and quantiles over them.
+#pragma once
+
+#include "search.hpp"
+
+namespace dualboost {
+
+// Doubles as integers in the same order; -0.0 and 0.0 are one value. No number maps to 0 (only a NaN would).
+constexpr uint64_t kSignBit = uint64_t{1} << 63;
+
+DUALBOOST_INLINE uint64_t to_key(double x) {
+    x += 0.0;  // -0.0 becomes 0.0
+    uint64_t bits;
+    std::memcpy(&bits, &x, 8);
+    return bits & kSignBit ? ~bits : bits | kSignBit;
+}
+
+DUALBOOST_INLINE double from_key(uint64_t key) {
+    uint64_t bits = key & kSignBit ? key & ~kSignBit : ~key;
+    double x;
+    std::memcpy(&x, &bits, 8);
+    return x;
+}
+
+// Row weights as integers: their sums are exact, so neither the order of the rows nor a weight of k instead of k copies
+// can change a cut. They are scaled by a power of two until the total lies in [2^61, 2^62): the unit of the user's
+// weights does not matter. Without weights every row has the mass `unit`.
+struct Masses {
+    std::vector<int64_t> of_row;
+    int64_t unit = 0, total = 0;
+
+    int64_t operator[](int64_t row) const { return of_row.empty() ? unit : of_row[static_cast<size_t>(row)]; }
+};
+
+inline Masses equal_masses(int64_t rows) {
+    Masses masses;
+    masses.unit = int64_t{1} << (62 - bit_width(static_cast<uint64_t>(rows)));
+    masses.total = masses.unit * rows;
+    return masses;
+}
+
+// w * 2^shift in two steps: the power alone may be too large for a double.
+struct PowerOfTwo {
+    double first, second;
+    explicit PowerOfTwo(int shift) : first(std::ldexp(1.0, shift / 2)), second(std::ldexp(1.0, shift - shift / 2)) {}
+    int64_t of(double w) const { return static_cast<int64_t>(w * first * second + 0.5); }
+};
+
+inline Masses masses_of(const double *weights, int64_t rows) {
+    double largest = 0.0;
+    bool fine = true;
+    for (int64_t i = 0; i < rows; ++i) {
+        fine &= weights[i] >= 0.0 && weights[i] <= std::numeric_limits<double>::max();
+        largest = std::max(largest, weights[i]);
+    }
+    require(fine, "Weights must be finite and not negative.");
+    require(largest > 0.0, "At least one weight must be positive.");
+    int exponent;
+    std::frexp(largest, &exponent);
+    int shift = 62 - bit_width(static_cast<uint64_t>(rows)) - exponent;
+    PowerOfTwo rough(shift);
+    int64_t total = 0;
+    for (int64_t i = 0; i < rows; ++i) total += rough.of(weights[i]);
+    PowerOfTwo scaled(shift + 62 - bit_width(static_cast<uint64_t>(total)));
+    Masses masses;
+    masses.of_row.resize(static_cast<size_t>(rows));
+    for (int64_t i = 0; i < rows; ++i) {
+        // A positive weight, however small beside the others, never becomes zero: zero means absent.
+        int64_t mass = weights[i] > 0.0 ? std::max<int64_t>(scaled.of(weights[i]), 1) : 0;
+        masses.of_row[static_cast<size_t>(i)] = mass;
+        masses.total += mass;
+    }
+    return masses;
+}
+
+struct Item {
+    uint64_t key;
+    DUALBOOST_INLINE int64_t mass_or(int64_t unit) const { return unit; }
+};
+struct WeightedItem {
+    uint64_t key;
+    int64_t mass;
+    DUALBOOST_INLINE int64_t mass_or(int64_t) const { return mass; }
+};
+
+// Radix sort, lowest digit first, of `Passes` digits above bit `shift`.
+template <int DigitBits, int Passes, class T> void sort_window(std::vector<T> &items, std::vector<T> &spare, int shift) {
+    constexpr uint64_t kMask = (1 << DigitBits) - 1;
+    size_t n = items.size();
+    if (spare.size() < n) spare.resize(n);
+    uint32_t counts[Passes][kMask + 1] = {};
+    for (const T &item : items)
+        for (int p = 0; p < Passes; ++p) ++counts[p][(item.key >> (shift + p * DigitBits)) & kMask];
+    T *from = items.data(), *to = spare.data();
+    for (int p = 0; p < Passes; ++p) {
+        int digit = shift + p * DigitBits;
+        uint32_t *place = counts[p];
+        if (place[(from[0].key >> digit) & kMask] == n) continue;  // all equal
+        for (uint32_t b = 0, sum = 0; b <= kMask; ++b) {
+            uint32_t count = place[b];
+            place[b] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; ++i) to[place[(from[i].key >> digit) & kMask]++] = from[i];
+        std::swap(from, to);
+    }
+    if (from != items.data()) std::copy(from, from + n, items.data());
+}
+
+// Sorts by key. The highest 32 bits that differ at all decide nearly everything and are sorted by radix; what remains
+// is to order runs that agree in them, which are mostly single items or equal ones.
+template <class T> void sort_by_key(std::vector<T> &items, std::vector<T> &spare) {
+    auto by_key = [](const T &a, const T &b) { return a.key < b.key; };
+    size_t n = items.size();
+    if (n < 128) return std::sort(items.begin(), items.end(), by_key);
+    uint64_t differing = 0;
+    for (const T &item : items) differing |= item.key ^ items[0].key;
+    if (differing == 0) return;
+    int window = n < (1 << 14) ? 32 : 33;
+    int shift = std::max(0, bit_width(differing) - window);
+    if (window == 32) sort_window<8, 4>(items, spare, shift);
+    else sort_window<11, 3>(items, spare, shift);
+    if (shift == 0) return;
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && (items[end].key >> shift) == (items[i].key >> shift); ++end) {
+        }
+        auto first = items.begin() + static_cast<int64_t>(i), last = items.begin() + static_cast<int64_t>(end);
+        if (end - i > 1 && !std::is_sorted(first, last, by_key)) std::sort(first, last, by_key);
+    }
+}
+
+// The distinct values of a column in ascending order, with the mass of each.
+struct Distinct {
+    std::vector<double> value;
+    std::vector<int64_t> mass;
+
+    size_t size() const { return value.size(); }
+    void clear() { value.clear(), mass.clear(); }
+    void push(double v, int64_t m) { value.push_back(v), mass.push_back(m); }
+    void add(double v, int64_t m) {
+        auto at = std::lower_bound(value.begin(), value.end(), v);
+        auto k = at - value.begin();
+        if (at != value.end() && *at == v) {
+            mass[static_cast<size_t>(k)] += m;
+        } else {
+            value.insert(at, v);
+            mass.insert(mass.begin() + k, m);
+        }
+    }
+};
+
+template <class T>
+void collect_distinct(std::vector<T> &items, std::vector<T> &spare, int64_t unit, Distinct &distinct) {
+    distinct.clear();
+    sort_by_key(items, spare);
+    for (size_t i = 0; i < items.size();) {
+        uint64_t key = items[i].key;
+        int64_t mass = 0;
+        for (; i < items.size() && items[i].key == key; ++i) mass += items[i].mass_or(unit);
+        distinct.push(from_key(key), mass);
+    }
+}
+
+// A threshold t with a <= t < b, also where the midpoint over- or underflows or rounds to b.
+inline double between(double a, double b) {
+    double width = b - a;
+    double t = width <= std::numeric_limits<double>::max() ? a + width / 2 : a / 2 + b / 2;
+    return t >= a && t < b ? t : a;
+}
+
+// Quantiles over distinct values, when there are more values than bins.
+class Quantiles {
+  public:
+    Quantiles(const Distinct &distinct, int bins) : values_(distinct), bins_(bins), n_(distinct.size()), heavy_(n_, 0) {}
+
+    std::vector<double> cuts() {
+        find_heavy();
+        find_segments();
+        if (!each_segment_has_a_bin()) {
+            keep_heaviest((bins_ - 1) / 2);  // now each has: there is at most one segment more than heavy values
+            find_segments();
+        }
+        share_bins();
+        cut_all();
+        return std::move(cuts_);
+    }
+
+  private:
+    // Values heavier than a bin's share of what the still heavier ones leave; removing them lowers the share, so repeat.
+    void find_heavy() {
+        int64_t rest = 0;
+        for (int64_t mass : values_.mass) rest += mass;
+        for (bool found = true; found && heavy_count_ < bins_ - 1;) {
+            double share = static_cast<double>(rest) / (bins_ - heavy_count_) * kTolerant;
+            found = false;
+            for (size_t i = 0; i < n_ && heavy_count_ < bins_ - 1; ++i) {
+                if (heavy_[i] || static_cast<double>(values_.mass[i]) < share) continue;
+                heavy_[i] = 1, ++heavy_count_, found = true;
+                rest -= values_.mass[i];
+            }
+        }
+    }
+
+    // A run of light values between heavy ones; it needs at least one bin of its own.
+    struct Segment {
+        size_t begin, end;
+        int64_t mass;
+        int bins;
+
+        double mass_per_bin() const { return static_cast<double>(mass) / bins; }
+        bool has_room() const { return static_cast<int64_t>(end - begin) > bins; }
+    };
+
+    void find_segments() {
+        segments_.clear();
+        for (size_t i = 0; i < n_; ++i) {
+            if (heavy_[i]) continue;
+            if (i == 0 || heavy_[i - 1]) segments_.push_back({i, i, 0, 1});
+            segments_.back().end = i + 1;
+            segments_.back().mass += values_.mass[i];
+        }
+    }
+
+    bool each_segment_has_a_bin() const { return static_cast<int>(segments_.size()) <= bins_ - heavy_count_; }
+
+    void keep_heaviest(int keep) {
+        std::vector<int64_t> masses;
+        for (size_t i = 0; i < n_; ++i)
+            if (heavy_[i]) masses.push_back(values_.mass[i]);
+        std::sort(masses.rbegin(), masses.rend());
+        // Strictly above the first one that must go: equal values are treated alike.
+        double limit = static_cast<double>(masses[static_cast<size_t>(keep)]) / kTolerant;
+        heavy_count_ = 0;
+        for (size_t i = 0; i < n_; ++i) {
+            heavy_[i] = heavy_[i] && static_cast<double>(values_.mass[i]) > limit;
+            heavy_count_ += heavy_[i];
+        }
+    }
+
+    // Every further bin goes where a bin holds most.
+    void share_bins() {
+        for (int spare = bins_ - heavy_count_ - static_cast<int>(segments_.size()); spare > 0; --spare) {
+            Segment *fullest = nullptr;
+            for (Segment &segment : segments_)
+                if (segment.has_room() && (!fullest || segment.mass_per_bin() > fullest->mass_per_bin() * (1 + kSlack))) fullest = &segment;
+            if (!fullest) return;
+            ++fullest->bins;
+        }
+    }
+
+    void cut_all() {
+        for (size_t i = 1; i < n_; ++i)
+            if (heavy_[i] || heavy_[i - 1]) cut_before(i);
+        for (const Segment &segment : segments_) cut_segment(segment.begin, segment.end, segment.mass, segment.bins);
+        std::sort(cuts_.begin(), cuts_.end());
+    }
+
+    // Closes a bin before value i when that comes nearer to the bin's share than taking i in.
+    void cut_segment(size_t begin, size_t end, int64_t left, int bins) {
+        int64_t filled = 0;
+        for (size_t i = begin; i < end && bins > 1; filled += values_.mass[i++]) {
+            double share = static_cast<double>(left) / bins, middle = static_cast<double>(filled) + 0.5 * static_cast<double>(values_.mass[i]);
+            bool enough = middle > share * (1 + kSlack);
+            bool must = static_cast<int64_t>(end - i) < bins;  // each bin that is left needs a value
+            if (filled == 0 || !(enough || must)) continue;
+            cut_before(i);
+            left -= filled, --bins, filled = 0;
+        }
+    }
+
+    void cut_before(size_t i) { cuts_.push_back(between(values_.value[i - 1], values_.value[i])); }
+
+    // Decisions that are ties in exact arithmetic must not depend on how scaled weights were rounded.
+    static constexpr double kSlack = 1e-10, kTolerant = 1 - kSlack;
+
+    const Distinct &values_;
+    int bins_;
+    size_t n_;
+    std::vector<uint8_t> heavy_;
+    int heavy_count_ = 0;
+    std::vector<Segment> segments_;
+    std::vector<double> cuts_;
+};
+
+inline std::vector<double> place_cuts(const Distinct &distinct, int max_bins) {
+    if (distinct.size() > static_cast<size_t>(max_bins)) return Quantiles(distinct, max_bins).cuts();
+    std::vector<double> cuts;
+    for (size_t i = 1; i < distinct.size(); ++i) cuts.push_back(between(distinct.value[i - 1], distinct.value[i]));
+    return cuts;
+}
+
+}  // namespace dualboost

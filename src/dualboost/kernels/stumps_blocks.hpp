@@ -1,0 +1,172 @@
+// Blocks: what the stump search sums at once and skips at once.
+//
+// A block is a stored column, or several columns with few codes packed into one: as long as no more than 256 tuples of
+// their codes occur, one byte tells the tuple, and one histogram serves all of them. Eight binary columns, two columns of
+// 16 bins or a whole set of one-hot columns then cost as much as one column.
+#pragma once
+
+#include "stumps_layout.hpp"
+
+#include <array>
+#include <deque>
+#include <memory>
+
+namespace dualboost {
+
+struct Member {
+    int32_t feature;
+    int32_t cuts;
+    bool missing;
+    const uint8_t *code_of;  // the feature's code in each tuple; null where the block's codes are the feature's own
+
+    bool two_valued() const { return cuts == 1 && !missing; }
+};
+
+struct Block {
+    const uint8_t *codes;        // of a dense or packed column, else null
+    const SparseColumn *sparse;  // else null
+    int32_t bins;                // codes 0..bins-1, and 255
+    int32_t first, count;        // members
+    int64_t work;                // additions that a look costs
+    bool crowded;                // dense: one code holds many rows
+    bool one_sum;                // sparse: one cut, and all listed rows lie on the other side than the rest
+};
+
+// Columns being packed: `joint` tells the tuple of each row.
+class Pack {
+public:
+    static constexpr int kMaxLocal = 16;  // codes of a member, a missing value included
+
+    Pack(const StumpLayout &layout, int limit) : layout_(layout), limit_(limit) {}
+
+    static bool suits(const StumpLayout &layout, size_t feature) {
+        return layout.has_stumps(feature) && layout.cuts(feature) + 1 + (layout.missing(feature) ? 1 : 0) <= kMaxLocal;
+    }
+
+    // Takes the feature in, unless too many tuples would occur.
+    bool add(size_t feature) {
+        const uint8_t *codes = layout_.dense(feature);
+        size_t n = static_cast<size_t>(layout_.rows()), last = static_cast<size_t>(layout_.cuts(feature)) + 1;
+        std::array<uint8_t, kCodes> local{};
+        for (size_t code = 0; code < last; ++code) local[code] = static_cast<uint8_t>(code);
+        local[kMissing] = static_cast<uint8_t>(last);
+        if (joint_.empty()) joint_.assign(n, 0);
+        std::vector<uint8_t> next(static_cast<size_t>(tuples_) * kMaxLocal, 0);
+        for (size_t i = 0; i < n; ++i) next[joint_[i] * size_t{kMaxLocal} + local[codes[i]]] = 1;
+        int occurring = 0;
+        for (uint8_t seen : next) occurring += seen;
+        if (occurring > limit_) return false;
+        renumber(next, local[kMissing]);
+        for (size_t i = 0; i < n; ++i) joint_[i] = next[joint_[i] * size_t{kMaxLocal} + local[codes[i]]];
+        features_.push_back(feature);
+        return true;
+    }
+
+    size_t size() const { return features_.size(); }
+    int tuples() const { return tuples_; }
+    const std::vector<size_t> &features() const { return features_; }
+    const std::array<uint8_t, kCodes> &table(size_t member) const { return tables_[member]; }
+    std::vector<uint8_t> release() { return std::move(joint_); }
+
+private:
+    const StumpLayout &layout_;
+    int limit_, tuples_ = 1;
+    std::vector<size_t> features_;
+    std::vector<std::array<uint8_t, kCodes>> tables_;  // code of each member in each tuple
+    std::vector<uint8_t> joint_;
+
+    // next: 1 where (tuple, local code) occurs -> the number of that new tuple.
+    void renumber(std::vector<uint8_t> &next, uint8_t local_missing) {
+        std::vector<std::array<uint8_t, kCodes>> tables(tables_.size() + 1, std::array<uint8_t, kCodes>{});
+        size_t fresh = 0;
+        for (size_t pair = 0; pair < next.size(); ++pair) {
+            if (!next[pair]) continue;
+            size_t tuple = pair / kMaxLocal, code = pair % kMaxLocal;
+            for (size_t j = 0; j < tables_.size(); ++j) tables[j][fresh] = tables_[j][tuple];
+            tables.back()[fresh] = static_cast<uint8_t>(code == local_missing ? kMissing : code);
+            next[pair] = static_cast<uint8_t>(fresh++);
+        }
+        tables_.swap(tables);
+        tuples_ = static_cast<int>(fresh);
+    }
+};
+
+class StumpBlocks {
+public:
+    explicit StumpBlocks(const StumpLayout &layout) : layout_(layout), block_of_(layout.features(), -1) {
+        add_dense();
+        for (size_t f = 0; f < layout.features(); ++f)
+            if (layout.home(f) == Home::sparse && layout.has_stumps(f)) add_sparse(f);
+    }
+
+    size_t size() const { return blocks_.size(); }
+    const Block &operator[](int32_t block) const { return blocks_[static_cast<size_t>(block)]; }
+    const Member *members(const Block &block) const { return &members_[static_cast<size_t>(block.first)]; }
+    size_t member_count() const { return members_.size(); }
+    int32_t block_of(size_t feature) const { return block_of_[feature]; }
+
+private:
+    const StumpLayout &layout_;
+    std::vector<Block> blocks_;
+    std::vector<Member> members_;
+    std::vector<int32_t> block_of_;  // of a feature
+    std::deque<std::array<uint8_t, kCodes>> tables_;  // a deque: members keep pointers into it
+    std::deque<std::vector<uint8_t>> joints_;
+
+    // Columns in stored order, so that the one-hot columns of one category meet in one pack. Reading a tuple's histogram
+    // costs its size for each member, so small data get small packs.
+    void add_dense() {
+        int limit = static_cast<int>(std::min<int64_t>(kCodes, layout_.rows() / 8));
+        auto pack = std::make_unique<Pack>(layout_, limit);
+        for (size_t slot = 0; slot < layout_.dense_count(); ++slot) {
+            size_t f = layout_.dense_feature(slot);
+            if (!layout_.has_stumps(f)) continue;
+            if (!Pack::suits(layout_, f)) {
+                add_plain(f);
+            } else if (!pack->add(f)) {
+                close(*pack);
+                pack = std::make_unique<Pack>(layout_, limit);
+                if (!pack->add(f)) add_plain(f);
+            }
+        }
+        close(*pack);
+    }
+
+    void close(Pack &pack) {
+        if (pack.size() == 1) add_plain(pack.features()[0]);
+        if (pack.size() < 2) return;
+        joints_.push_back(pack.release());
+        add_block({joints_.back().data(), nullptr, pack.tuples(), 0, 0, layout_.rows(), true, false});
+        for (size_t j = 0; j < pack.size(); ++j) {
+            tables_.push_back(pack.table(j));
+            add_member(pack.features()[j], tables_.back().data());
+        }
+    }
+
+    void add_plain(size_t f) {
+        bool crowded = layout_.crowding(f) > 0.1;
+        add_block({layout_.dense(f), nullptr, layout_.cuts(f) + 1, 0, 0, layout_.rows(), crowded, false});
+        add_member(f, nullptr);
+    }
+
+    void add_sparse(size_t f) {
+        const SparseColumn &column = layout_.sparse(f);
+        bool two_valued = layout_.cuts(f) == 1 && !layout_.missing(f);
+        bool one_sum = two_valued && column.uniform && column.count > 0 && column.codes[0] != column.fallback;
+        add_block({nullptr, &column, layout_.cuts(f) + 1, 0, 0, column.count + 8, false, one_sum});
+        add_member(f, nullptr);
+    }
+
+    void add_block(Block block) {
+        block.first = static_cast<int32_t>(members_.size());
+        blocks_.push_back(block);
+    }
+
+    void add_member(size_t f, const uint8_t *code_of) {
+        members_.push_back({static_cast<int32_t>(f), layout_.cuts(f), layout_.missing(f), code_of});
+        ++blocks_.back().count;
+        block_of_[f] = static_cast<int32_t>(blocks_.size()) - 1;
+    }
+};
+
+}  // namespace dualboost

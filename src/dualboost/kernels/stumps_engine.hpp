@@ -1,0 +1,394 @@
+// The search for the best stumps: which blocks to sum, in which order, and which to skip without changing the answer.
+//
+// |edge_h(d) - edge_h(d')| <= ||d - d'||_1. So a block whose best |edge| was e when it was last summed, with weights that
+// have travelled a distance s since, cannot exceed e + s now; if that is below the k-th best found, it is not summed.
+#pragma once
+
+#include "stumps_blocks.hpp"
+#include "stumps_ranking.hpp"
+
+namespace dualboost {
+
+// Distances are kept in units of 2^-41, rounded up: coarse enough to add up over millions of rounds without overflow.
+constexpr int kCoarse = 20;
+constexpr int64_t kUnseen = int64_t{1} << 62;
+constexpr int64_t kOdometerEnd = int64_t{1} << 61;
+// Above kTallRows q leaves the second-level cache, and all blocks of a panel go over one tile of rows together.
+constexpr int64_t kTile = 1 << 14;
+constexpr int64_t kTallRows = 2 * kTile;
+constexpr size_t kPanel = 32;  // blocks that share a tile: 32 histograms of 8 KB
+// Additions below which threads do not pay: starting and joining one takes 30 microseconds.
+constexpr int64_t kWorthThreads = 1 << 18;
+
+struct Found {
+    Stump stump;
+    int64_t edge;
+};
+
+class StumpEngine {
+public:
+    explicit StumpEngine(const StumpArrays &arrays) : layout(arrays), blocks_(layout) {
+        q_.assign(static_cast<size_t>(layout.rows()), 0);
+        row_sums_.resize(static_cast<size_t>(chunk_count(layout.rows())));
+        peak_.assign(blocks_.member_count(), 0);
+        spot_.assign(layout.features(), Spot{0, 0, 0});
+        survivors_.resize(blocks_.size() + 1);
+        order_.resize(blocks_.size());
+        stamp_.assign(blocks_.size(), 0);
+        forget();
+    }
+
+    const StumpLayout layout;
+
+    void forget() {
+        key_.assign(blocks_.size(), kUnseen);
+        leaders_.clear();
+        odometer_ = 0;
+    }
+
+    int64_t looked() const { return looked_; }
+    size_t blocks() const { return blocks_.size(); }
+    int64_t largest() const { return ranking_.largest(); }
+    const std::vector<Found> &found() const { return found_; }
+
+    // Finds the best hypothesis of each of the k best groups, best first.
+    void best(const double *d, size_t k, int threads) {
+        load(d, threads);
+        start(std::min(k, blocks_.member_count() + 1));
+        if (!leaders_.empty()) look(leaders_.data(), leaders_.size(), threads);
+        walk(sort_survivors(), threads);
+        answer();
+    }
+
+private:
+    const StumpBlocks blocks_;
+
+    std::vector<int64_t> q_;
+    std::vector<RowSums> row_sums_;
+    int64_t total_ = 0, mass_ = 0;
+
+    // Cache: key = last best |edge| - odometer at that look, coarse and rounded up; key + odometer bounds the edge now.
+    std::vector<int64_t> key_;
+    int64_t odometer_ = 0;
+    std::vector<int32_t> leaders_;  // blocks of the last answer: looked at first, they give a good threshold
+
+    // Work of one call; the vectors keep their memory from call to call.
+    Ranking ranking_;
+    uint32_t call_ = 0;
+    std::vector<uint32_t> stamp_;  // the call in which a block was last looked at
+    std::vector<int32_t> survivors_, order_, dense_batch_, sparse_batch_;
+    std::vector<int64_t> peak_;  // of a member, when last looked at
+    std::vector<Spot> spot_;     // of a feature: the first hypothesis that ties with its best
+    std::vector<std::vector<int64_t>> cells_;  // one workspace for each thread
+    std::vector<Found> found_;
+    int64_t looked_ = 0;
+
+    // ---- weights -------------------------------------------------------------------------------------------------
+
+    void load(const double *d, int threads) {
+        int64_t n = layout.rows(), chunks = chunk_count(n);
+        int used = n >= kWorthThreads ? threads : 1;
+        auto one_chunk = [&](int64_t c) {
+            int64_t begin = c * kChunk, length = std::min(kChunk, n - begin);
+            quantise(d + begin, layout.y() + begin, q_.data() + begin, length, &row_sums_[static_cast<size_t>(c)]);
+        };
+        if (used == 1)
+            for (int64_t c = 0; c < chunks; ++c) one_chunk(c);
+        else
+            parallel(chunks, used, one_chunk);
+        RowSums sum;
+        for (const RowSums &part : row_sums_) {
+            sum.total = wrapping_sum(sum.total, part.total);
+            sum.travelled = wrapping_sum(sum.travelled, part.travelled);
+            sum.high = wrapping_sum(sum.high, part.high);
+            sum.low = wrapping_sum(sum.low, part.low);
+            sum.bad += part.bad;
+        }
+        accept(sum);
+    }
+
+    // Bad weights may overflow; they are refused after the sum.
+    static int64_t wrapping_sum(int64_t a, int64_t b) {
+        return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    }
+
+    void accept(const RowSums &sum) {
+        double mass = static_cast<double>(sum.high) * 4294967296.0 + static_cast<double>(sum.low);
+        double most = kFixedOne * (1.0 + 1e-9) + static_cast<double>(layout.rows());
+        if (sum.bad != 0 || !(mass <= most)) {
+            forget();  // q holds the bad weights now: no distance to it means anything
+            require(sum.bad == 0, "d must be finite, not negative and at most one");
+            require(false, "d must not sum to more than one");
+        }
+        total_ = sum.total;
+        mass_ = sum.high * (int64_t{1} << 32) + sum.low;
+        odometer_ += sum.travelled == 0 ? 0 : coarse_up(sum.travelled);
+        if (odometer_ > kOdometerEnd) forget();
+    }
+
+    static int64_t coarse_up(int64_t value) { return (value >> kCoarse) + 1; }
+
+    void start(size_t wanted) {
+        looked_ = 0;
+        if (++call_ == 0) {
+            std::fill(stamp_.begin(), stamp_.end(), 0u);
+            call_ = 1;
+        }
+        ranking_.start(wanted);
+        ranking_.offer(-1, magnitude(total_));
+    }
+
+    // ---- order ---------------------------------------------------------------------------------------------------
+
+    int64_t upper_bound(int32_t b) const { return std::min(key_[static_cast<size_t>(b)] + odometer_, coarse_up(mass_)); }
+
+    // Blocks that may still matter, by descending upper bound, into order_. A counting sort into a few classes is enough:
+    // a bound is tested again before the look.
+    size_t sort_survivors() {
+        constexpr int kClasses = 64;
+        int64_t floor = ranking_.threshold() >> kCoarse, highest = floor;
+        size_t count = 0;
+        for (int32_t b = 0; b < static_cast<int32_t>(blocks_.size()); ++b) {
+            int64_t bound = upper_bound(b);
+            survivors_[count] = b;
+            count += bound >= floor ? 1 : 0;
+            highest = std::max(highest, bound);
+        }
+        int shift = 0;
+        while (((highest - floor) >> shift) >= kClasses) ++shift;
+        int32_t place[kClasses + 1] = {};
+        auto rank = [&](int32_t b) { return kClasses - 1 - ((upper_bound(b) - floor) >> shift); };
+        for (size_t s = 0; s < count; ++s) ++place[rank(survivors_[s]) + 1];
+        for (int c = 0; c < kClasses; ++c) place[c + 1] += place[c];
+        for (size_t s = 0; s < count; ++s) order_[static_cast<size_t>(place[rank(survivors_[s])]++)] = survivors_[s];
+        return count;
+    }
+
+    // Looks at batches: large enough to share a tile or to feed the threads, small enough that a threshold raised by one
+    // batch spares part of the next.
+    void walk(size_t count, int threads) {
+        bool serial = threads == 1 && layout.rows() <= kTallRows;
+        int64_t budget = serial ? 2 * layout.rows() : std::max(2 * layout.rows(), 4 * kWorthThreads);
+        int64_t no_knowledge = coarse_up(mass_);
+        size_t next = 0;
+        while (next < count) {
+            int64_t floor = ranking_.threshold() >> kCoarse, work = 0;
+            size_t batch = 0;  // survivors_ is free again and holds the batch
+            for (; next < count && work < budget; ++next) {
+                int32_t b = order_[next];
+                int64_t bound = upper_bound(b);
+                if (stamp_[static_cast<size_t>(b)] == call_ || bound < floor) continue;
+                survivors_[batch++] = b;
+                work += serial || bound < no_knowledge ? blocks_[b].work : 0;
+            }
+            if (batch > 0) look(survivors_.data(), batch, threads);
+            if (!serial) budget *= 2;
+        }
+    }
+
+    // ---- sums ----------------------------------------------------------------------------------------------------
+
+    void look(const int32_t *batch, size_t count, int threads) {
+        dense_batch_.clear();
+        sparse_batch_.clear();
+        int64_t sparse_work = 0;
+        for (size_t k = 0; k < count; ++k) {
+            const Block &block = blocks_[batch[k]];
+            (block.sparse ? sparse_batch_ : dense_batch_).push_back(batch[k]);
+            if (block.sparse) sparse_work += block.work;
+        }
+        bool tall = layout.rows() > kTallRows;
+        int64_t dense_work = static_cast<int64_t>(dense_batch_.size()) * layout.rows();
+        int dense_threads = dense_work >= kWorthThreads ? threads : 1;
+        int sparse_threads = sparse_work >= kWorthThreads ? threads : 1;
+        make_room(std::max(dense_threads, sparse_threads), tall ? kPanel : 2);
+        int64_t floor = ranking_.threshold();
+        if (tall)
+            for (size_t k = 0; k < dense_batch_.size(); k += kPanel) look_tall(k, dense_threads, floor);
+        else
+            look_short(dense_threads, floor);
+        look_sparse(sparse_threads, floor);
+        for (size_t k = 0; k < count; ++k) record(batch[k]);
+    }
+
+    void make_room(int threads, size_t histograms) {
+        if (cells_.size() < static_cast<size_t>(threads)) cells_.resize(static_cast<size_t>(threads));
+        for (auto &cells : cells_)
+            if (cells.size() < histograms * kHistogram) cells.resize(histograms * kHistogram);
+    }
+
+    void record(int32_t b) {
+        const Block &block = blocks_[b];
+        const Member *members = blocks_.members(block);
+        const int64_t *peaks = &peak_[static_cast<size_t>(block.first)];
+        int64_t highest = 0;
+        for (int32_t j = 0; j < block.count; ++j) {
+            highest = std::max(highest, peaks[j]);
+            ranking_.offer(members[j].feature, peaks[j]);
+        }
+        key_[static_cast<size_t>(b)] = coarse_up(highest) - odometer_;
+        stamp_[static_cast<size_t>(b)] = call_;
+        looked_ += block.count;
+    }
+
+    // Runs work(worker) for each worker; each takes its own workspace and draws tasks from a shared counter.
+    template <class Work> static void with_workers(int threads, const Work &work) {
+        if (threads == 1)
+            work(0);
+        else
+            parallel(threads, threads, work);
+    }
+
+    // Few rows: a task is two whole columns.
+    void look_short(int threads, int64_t floor) {
+        std::atomic<size_t> next{0};
+        with_workers(threads, [&](int64_t worker) {
+            int64_t *cells = cells_[static_cast<size_t>(worker)].data();
+            for (size_t k; (k = next.fetch_add(2, std::memory_order_relaxed)) < dense_batch_.size();) {
+                size_t pair = std::min<size_t>(2, dense_batch_.size() - k);
+                int planes = sum_pair(dense_batch_.data() + k, pair, cells);
+                for (size_t j = 0; j < pair; ++j)
+                    finish(blocks_[dense_batch_[k + j]], cells + j * kHistogram, planes, floor);
+            }
+        });
+    }
+
+    // Histograms of one or two blocks over all rows; returns the number of planes used.
+    int sum_pair(const int32_t *pair, size_t count, int64_t *cells) const {
+        const Block &a = blocks_[pair[0]], &b = blocks_[pair[count - 1]];
+        // Clearing and joining four planes costs as much as a few thousand rows.
+        bool one_plane = layout.rows() < 4096 && !a.crowded && !b.crowded;
+        int planes = one_plane ? 1 : kPlanes;
+        clear_cells(cells, planes, a.bins);
+        if (count == 2) clear_cells(cells + kHistogram, planes, b.bins);
+        add_columns(a.codes, count == 2 ? b.codes : nullptr, q_.data(), layout.rows(), planes, cells, cells + kHistogram);
+        return planes;
+    }
+
+    // Many rows: a task is a tile of rows for a panel of blocks, summed by each thread for itself and joined at the end.
+    void look_tall(size_t first, int threads, int64_t floor) {
+        size_t count = std::min(kPanel, dense_batch_.size() - first);
+        const int32_t *panel = dense_batch_.data() + first;
+        std::atomic<int64_t> next{0};
+        with_workers(threads, [&](int64_t worker) {
+            sum_tiles(panel, count, cells_[static_cast<size_t>(worker)].data(), next);
+        });
+        int64_t *cells = cells_[0].data();
+        for (size_t j = 0; j < count; ++j, cells += kHistogram) {
+            const Block &block = blocks_[panel[j]];
+            for (int worker = 1; worker < threads; ++worker)
+                join_planes(cells, cells_[static_cast<size_t>(worker)].data() + j * kHistogram, kPlanes, block.bins);
+            finish(block, cells, kPlanes, floor);
+        }
+    }
+
+    void sum_tiles(const int32_t *panel, size_t count, int64_t *cells, std::atomic<int64_t> &next) const {
+        std::memset(cells, 0, count * kHistogram * sizeof(int64_t));
+        for (int64_t begin; (begin = next.fetch_add(1, std::memory_order_relaxed) * kTile) < layout.rows();) {
+            int64_t length = std::min(kTile, layout.rows() - begin);
+            for (size_t j = 0; j < count; j += 2) {
+                const uint8_t *a = blocks_[panel[j]].codes + begin;
+                const uint8_t *b = j + 1 < count ? blocks_[panel[j + 1]].codes + begin : nullptr;
+                int64_t *target = cells + j * kHistogram;
+                add_columns(a, b, q_.data() + begin, length, kPlanes, target, target + kHistogram);
+            }
+        }
+    }
+
+    // A task is a run of sparse columns: most are too short to be worth a visit to the shared counter.
+    void look_sparse(int threads, int64_t floor) {
+        constexpr size_t run = 16;
+        if (sparse_batch_.empty()) return;
+        std::atomic<size_t> next{0};
+        with_workers(threads, [&](int64_t worker) {
+            int64_t *cells = cells_[static_cast<size_t>(worker)].data();
+            for (size_t k; (k = next.fetch_add(run, std::memory_order_relaxed)) < sparse_batch_.size();)
+                for (size_t j = k; j < std::min(k + run, sparse_batch_.size()); ++j)
+                    look_sparse_block(blocks_[sparse_batch_[j]], cells, floor);
+        });
+    }
+
+    void look_sparse_block(const Block &block, int64_t *cells, int64_t floor) {
+        const SparseColumn &column = *block.sparse;
+        if (block.one_sum) {
+            int64_t listed = sum_listed(column.rows, column.count, q_.data());
+            note_two_valued(block, 0, column.fallback == 0 ? total_ - listed : listed, floor);
+        } else {
+            sum_sparse(column, q_.data(), total_, block.bins, cells);
+            note(block, 0, cells, floor);
+        }
+    }
+
+    // From a histogram to the best of each member.
+    void finish(const Block &block, int64_t *cells, int planes, int64_t floor) {
+        if (planes > 1) join_planes(cells, cells + kCodes, planes - 1, block.bins);
+        const Member *members = blocks_.members(block);
+        if (members[0].code_of == nullptr) return note(block, 0, cells, floor);
+        int64_t *own = cells + kCodes;  // the second plane is free after the join
+        for (int32_t j = 0; j < block.count; ++j)
+            if (members[j].two_valued()) {
+                note_two_valued(block, j, sum_code_zero(cells, members[j].code_of, block.bins), floor);
+            } else {
+                split_tuples(cells, members[j].code_of, block.bins, members[j].cuts + 1, own);
+                note(block, j, own, floor);
+            }
+    }
+
+    // The best of one member from its histogram, which is used up; its place only where it may be part of the answer.
+    void note(const Block &block, int32_t j, int64_t *cells, int64_t floor) {
+        const Member &member = blocks_.members(block)[j];
+        Extent left = accumulate(cells, member.cuts);
+        int64_t peak = peak_edge(cells, left, member.cuts, member.missing, total_);
+        peak_[static_cast<size_t>(block.first + j)] = peak;
+        if (peak < floor) return;
+        Spot spot = first_reaching(cells, member.cuts, member.missing, total_, peak - kTie);
+        spot_[static_cast<size_t>(member.feature)] = spot;
+    }
+
+    // One cut and nothing missing: there is one hypothesis, and `left` is the sum over the rows with code 0.
+    void note_two_valued(const Block &block, int32_t j, int64_t left, int64_t floor) {
+        int64_t edge = total_ - 2 * left;
+        peak_[static_cast<size_t>(block.first + j)] = magnitude(edge);
+        if (magnitude(edge) >= floor) spot_[static_cast<size_t>(blocks_.members(block)[j].feature)] = {edge, 0, 0};
+    }
+
+    // ---- the answer ----------------------------------------------------------------------------------------------
+
+    void answer() {
+        found_.clear();
+        leaders_.clear();
+        ranking_.settle([this](int32_t feature, int64_t reach) {
+            if (feature < 0)
+                found_.push_back({{-1, 0, 0}, total_});
+            else
+                take(static_cast<size_t>(feature), reach);
+        });
+        std::sort(leaders_.begin(), leaders_.end());  // features of one block lead together
+        leaders_.erase(std::unique(leaders_.begin(), leaders_.end()), leaders_.end());
+    }
+
+    void take(size_t f, int64_t reach) {
+        // The noted place ties with its own feature's best, but perhaps not with a slightly better one elsewhere.
+        Spot spot = magnitude(spot_[f].edge) >= reach ? spot_[f] : find_again(f, reach);
+        found_.push_back({{static_cast<int32_t>(f), spot.cut, spot.missing_right}, spot.edge});
+        leaders_.push_back(blocks_.block_of(f));
+    }
+
+    // Rare: sums the stored column once more.
+    Spot find_again(size_t f, int64_t reach) {
+        make_room(1, 2);
+        int64_t *cells = cells_[0].data();
+        int bins = layout.cuts(f) + 1;
+        if (layout.home(f) == Home::dense) {
+            clear_cells(cells, kPlanes, bins);
+            add_columns(layout.dense(f), nullptr, q_.data(), layout.rows(), kPlanes, cells, nullptr);
+            join_planes(cells, cells + kCodes, kPlanes - 1, bins);
+        } else {
+            sum_sparse(layout.sparse(f), q_.data(), total_, bins, cells);
+        }
+        accumulate(cells, layout.cuts(f));
+        return first_reaching(cells, layout.cuts(f), layout.missing(f), total_, reach);
+    }
+};
+
+}  // namespace dualboost

@@ -1,0 +1,295 @@
+// Euclidean projection on {0 <= d <= c, sum d = 1}: d_i = clip(z_i - tau, 0, c_i).
+//
+// The sum is decreasing and piecewise linear in tau. One pass measures the rows that keep their status (zero, free, at
+// the cap) for every tau in a bracket and collects the others; tau is solved on those, and a second pass writes. Tau is
+// kept as base + shift: z - base is exact near the threshold, so that the sum is one even where z is large.
+#pragma once
+
+#include "weights_shared.hpp"
+
+namespace dualboost {
+
+struct Euclidean {
+    const double *z;
+    int64_t m;
+    Caps caps;
+    int threads;
+};
+
+struct EuclideanMass {
+    double capped = 0, free = 0, rows = 0, spoilt = 0;  // `free` is the sum of z - base over the `rows` free rows
+    int64_t inside = 0;
+    void add(const EuclideanMass &other) {
+        capped += other.capped;
+        free += other.free;
+        rows += other.rows;
+        spoilt += other.spoilt;
+        inside += other.inside;
+    }
+};
+
+struct EuclideanLanes {
+    double capped[kLanes] = {}, free[kLanes] = {}, rows[kLanes] = {}, spoilt[kLanes] = {};
+    double t[kLanes];
+    int64_t inside[kLanes];
+    DUALBOOST_INLINE EuclideanMass sums(int64_t collected) const {
+        return {fold(capped), fold(free), fold(rows), fold(spoilt), collected};
+    }
+};
+
+// Status of t = z - base for all shifts in [low, high]: zero if t <= low, free if t >= high and t - c <= low, at the
+// cap if t - c >= high; anything else may change and is collected.
+DUALBOOST_INLINE void euclidean_lanes(const double *z, const double *weight, int width, double scale, double base,
+                                      double low, double high, EuclideanLanes &lanes) {
+    for (int l = 0; l < width; ++l) {
+        double t = z[l] - base, over = t - scale * weight[l];
+        double positive = mask(t > low), full = mask(over >= high);
+        double free = positive * mask(t >= high) * mask(over <= low) * (1.0 - full);
+        lanes.t[l] = t;
+        lanes.capped[l] += full * weight[l];
+        lanes.free[l] += free * t;
+        lanes.rows[l] += free;
+        lanes.spoilt[l] += t * 0.0;  // NaN as soon as one difference is not finite
+        lanes.inside[l] = static_cast<int64_t>(positive > full + free);
+    }
+}
+
+DUALBOOST_INLINE int64_t euclidean_collect(const EuclideanLanes &lanes, const double *weight, int width,
+                                           double *kept_t, double *kept_weight, int64_t kept) {
+    int64_t any = 0;
+    for (int l = 0; l < width; ++l) any |= lanes.inside[l];
+    if (!any) return kept;
+    for (int l = 0; l < width; ++l) {
+        kept_t[kept] = lanes.t[l];
+        if (kept_weight) kept_weight[kept] = weight[l];
+        kept += lanes.inside[l];
+    }
+    return kept;
+}
+
+DUALBOOST_CLONES inline void euclidean_gather(const double *z, PerRow weights, int64_t n, double scale, double base,
+                                              double low, double high, double *kept_t, double *kept_weight,
+                                              EuclideanMass *mass) {
+    Blocks weight(weights);
+    EuclideanLanes lanes;
+    int64_t kept = 0, j = 0;
+    for (; j + kLanes <= n; j += kLanes) {
+        euclidean_lanes(z + j, weight.at(j), kLanes, scale, base, low, high, lanes);
+        kept = euclidean_collect(lanes, weight.at(j), kLanes, kept_t, kept_weight, kept);
+    }
+    int rest = static_cast<int>(n - j);
+    euclidean_lanes(z + j, weight.at(j), rest, scale, base, low, high, lanes);
+    kept = euclidean_collect(lanes, weight.at(j), rest, kept_t, kept_weight, kept);
+    *mass = lanes.sums(kept);
+}
+
+// Capped mass, free sum of t and number of free rows at one shift.
+DUALBOOST_INLINE void weigh_lanes(const double *t, const double *weight, int width, double scale, double shift,
+                                  EuclideanLanes &lanes) {
+    for (int l = 0; l < width; ++l) {
+        double d = t[l] - shift;
+        double full = mask(d >= scale * weight[l]), free = mask(d > 0.0) - full;
+        lanes.capped[l] += full * weight[l];
+        lanes.free[l] += free * t[l];
+        lanes.rows[l] += free;
+    }
+}
+
+DUALBOOST_CLONES inline void euclidean_weigh(const double *t, PerRow weights, int64_t n, double scale, double shift,
+                                             EuclideanMass *mass) {
+    Blocks weight(weights);
+    EuclideanLanes lanes;
+    int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes) weigh_lanes(t + j, weight.at(j), kLanes, scale, shift, lanes);
+    weigh_lanes(t + j, weight.at(j), static_cast<int>(n - j), scale, shift, lanes);
+    *mass = lanes.sums(0);
+}
+
+DUALBOOST_INLINE void euclidean_write_lanes(const double *z, const double *weight, int width, double scale,
+                                            double base, double shift, double *out, EuclideanLanes &lanes) {
+    for (int l = 0; l < width; ++l) {
+        double d = (z[l] - base) - shift, cap = scale * weight[l];
+        double full = mask(d >= cap), positive = d > 0.0 ? d : 0.0, clipped = positive < cap ? positive : cap;
+        out[l] = clipped;
+        lanes.capped[l] += full * weight[l];
+        lanes.free[l] += clipped - full * cap;
+        lanes.rows[l] += mask(d > 0.0) - full;
+    }
+}
+
+// Writes d; here `free` is the free mass itself.
+DUALBOOST_CLONES inline void euclidean_write(const double *z, PerRow weights, int64_t n, double scale, double base,
+                                             double shift, double *out, EuclideanMass *mass) {
+    Blocks weight(weights);
+    EuclideanLanes lanes;
+    int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes)
+        euclidean_write_lanes(z + j, weight.at(j), kLanes, scale, base, shift, out + j, lanes);
+    euclidean_write_lanes(z + j, weight.at(j), static_cast<int>(n - j), scale, base, shift, out + j, lanes);
+    *mass = lanes.sums(0);
+}
+
+// ---- Tau inside the bracket ------------------------------------------------------------------------------------------
+
+// Collected rows, chunk by chunk at the front of each chunk's stretch of `t`; the others only as masses.
+struct EuclideanBand {
+    double *t;
+    PerRow weight;
+    std::vector<EuclideanMass> parts;
+    EuclideanMass outside;
+};
+
+inline EuclideanMass weigh(const EuclideanBand &band, double scale, double shift) {
+    EuclideanMass all = band.outside;
+    for (size_t k = 0; k < band.parts.size(); ++k) {
+        if (band.parts[k].inside == 0) continue;
+        int64_t begin = static_cast<int64_t>(k) * kChunk;
+        EuclideanMass part;
+        euclidean_weigh(band.t + begin, band.weight.from(begin), band.parts[k].inside, scale, shift, &part);
+        all.add(part);
+    }
+    all.capped *= scale;
+    all.free -= all.rows * shift;
+    return all;
+}
+
+// Semi-smooth Newton on the shift, kept in a bracket that is halved wherever Newton leaves it or gains too little.
+// `copies` is how many rows each row stands for (a sample). Nothing if the sum is not one within [low, high].
+inline std::optional<double> solve_shift(const EuclideanBand &band, double scale, double copies, double low,
+                                         double high) {
+    bool low_seen = false, high_seen = false;
+    double shift = std::clamp(0.0, low, high), last_excess = kInfinity;
+    for (int trial = 0; trial < 400; ++trial) {
+        EuclideanMass mass = weigh(band, scale, shift);
+        double excess = copies * (mass.capped + mass.free) - 1.0;
+        if (std::fabs(excess) <= 2e-16) return shift;
+        if ((excess > 0 && shift >= high) || (excess < 0 && shift <= low)) return std::nullopt;
+        (excess > 0 ? low : high) = shift;
+        (excess > 0 ? low_seen : high_seen) = true;
+        double next = mass.rows > 0 ? shift + excess / (copies * mass.rows) : (excess > 0 ? kInfinity : -kInfinity);
+        bool slow = std::fabs(excess) > 0.5 * last_excess && trial > 3;
+        last_excess = std::fabs(excess);
+        bool bracketed = low_seen && high_seen;
+        if (next == shift) return shift;
+        if (bracketed && (slow || !(next > low && next < high))) next = low + 0.5 * (high - low);
+        next = std::clamp(next, low, high);
+        if (bracketed && (next <= low || next >= high)) return shift;
+        shift = next;
+    }
+    return shift;
+}
+
+// ---- Guesses -------------------------------------------------------------------------------------------------------
+
+inline EuclideanMass euclidean_write_all(const Euclidean &p, double base, double shift, double *out) {
+    std::vector<EuclideanMass> parts(static_cast<size_t>(chunk_count(p.m)));
+    over_chunks(p.m, p.threads, [&](int64_t k, int64_t begin, int64_t n) {
+        euclidean_write(p.z + begin, p.caps.weight.from(begin), n, p.caps.scale, base, shift, out + begin,
+                        &parts[static_cast<size_t>(k)]);
+    });
+    EuclideanMass all;
+    for (const auto &part : parts) all.add(part);
+    all.capped *= p.caps.scale;
+    return all;
+}
+
+// What a bracket led to: tau, if the bracket held it; written, if the sum is one up to rounding.
+struct EuclideanTrial {
+    double tau = std::numeric_limits<double>::quiet_NaN();
+    bool written = false;
+};
+
+inline EuclideanTrial euclidean_attempt(const Euclidean &p, double base, double low, double high, double *out) {
+    EuclideanBand band{out, {nullptr, 1.0}, std::vector<EuclideanMass>(static_cast<size_t>(chunk_count(p.m))), {}};
+    std::unique_ptr<double[]> kept;  // never cleared: only the pages that receive rows are touched
+    if (!p.caps.equal()) kept.reset(new double[static_cast<size_t>(p.m)]);
+    band.weight.data = kept.get();
+    over_chunks(p.m, p.threads, [&](int64_t k, int64_t begin, int64_t n) {
+        euclidean_gather(p.z + begin, p.caps.weight.from(begin), n, p.caps.scale, base, low, high, out + begin,
+                         kept ? kept.get() + begin : nullptr, &band.parts[static_cast<size_t>(k)]);
+    });
+    for (const auto &part : band.parts) band.outside.add(part);
+    require(!std::isnan(band.outside.spoilt), "z must be finite, and its differences too.");
+    auto solved = solve_shift(band, p.caps.scale, 1.0, low, high);
+    if (!solved) return {};
+    // A base next to tau makes the differences exact; Newton removes what rounding they had before.
+    double tau = base + *solved, shift = (base - tau) + *solved;
+    for (int trial = 0; trial < 3; ++trial) {
+        EuclideanMass mass = euclidean_write_all(p, tau, shift, out);
+        double excess = mass.capped + mass.free - 1.0;
+        if (std::fabs(excess) <= kSumTolerance) return {tau + shift, true};
+        if (mass.rows == 0) break;
+        shift += excess / mass.rows;
+    }
+    return {tau + shift, false};
+}
+
+// Half the width of a bracket around tau in which about one row in eight changes its status.
+inline double euclidean_width(const Euclidean &p, double tau) {
+    std::vector<double> distances;
+    for (int64_t i : sample_rows(p.m, width_sample(p.m))) {
+        require(std::isfinite(p.z[i]), "z must be finite.");
+        double t = p.z[i] - tau;
+        distances.push_back(std::min(std::fabs(t), std::fabs(t - p.caps[i])));
+    }
+    return eighth_nearest(distances);
+}
+
+// Tau of a sample whose rows stand for all of them.
+inline double sampled_tau(const Euclidean &p) {
+    auto rows = sample_rows(p.m, 1024);
+    std::vector<double> t(rows.size()), weight(rows.size());
+    double low = kInfinity, high = -kInfinity, mass = 0, base = p.z[rows[0]];
+    for (size_t k = 0; k < rows.size(); ++k) {
+        require(std::isfinite(p.z[rows[k]]), "z must be finite.");
+        t[k] = p.z[rows[k]] - base;
+        weight[k] = p.caps[rows[k]];
+        mass += weight[k];
+        low = std::min(low, t[k] - weight[k]);
+        high = std::max(high, t[k]);
+    }
+    EuclideanBand band{t.data(), {weight.data(), 1.0}, {{0, 0, 0, 0, static_cast<int64_t>(rows.size())}}, {}};
+    return base + solve_shift(band, 1.0, p.caps.total / mass, low, high).value_or(0.0);
+}
+
+// The whole line: the sum is that of all caps at the lower end and zero at the upper one.
+inline std::pair<double, double> euclidean_range(const Euclidean &p) {
+    double low = kInfinity, high = -kInfinity;
+    for (int64_t i = 0; i < p.m; ++i) {
+        low = std::min(low, p.z[i] - p.caps[i]);
+        high = std::max(high, p.z[i]);
+    }
+    return {low, high};
+}
+
+inline double euclidean_full(const Euclidean &p, double *out) {
+    double tau = kInfinity, spoilt = 0;
+    for (int64_t i = 0; i < p.m; ++i) {
+        out[i] = p.caps[i];
+        tau = std::min(tau, p.z[i] - p.caps[i]);
+        spoilt += p.z[i] * 0.0;
+    }
+    require(!std::isnan(spoilt), "z must be finite.");
+    return tau;
+}
+
+inline double euclidean_project(const Euclidean &p, double start, double *out) {
+    if (p.caps.total <= 1.0 + kFullMass) return euclidean_full(p, out);
+    for (bool sampled : {false, true}) {
+        double guess = sampled ? sampled_tau(p) : start;
+        if (!std::isfinite(guess)) continue;
+        double width = euclidean_width(p, guess);
+        EuclideanTrial trial = euclidean_attempt(p, guess, -width, width, out);
+        if (trial.written) return trial.tau;
+    }
+    auto [low, high] = euclidean_range(p);
+    double base = high;
+    for (int repeat = 0; repeat < 4; ++repeat) {
+        EuclideanTrial trial = euclidean_attempt(p, base, low - base, high - base, out);
+        if (trial.written) return trial.tau;
+        if (std::isfinite(trial.tau)) base = trial.tau;
+    }
+    throw std::runtime_error("The Euclidean projection did not reach a sum of one.");
+}
+
+}  // namespace dualboost

@@ -1,0 +1,188 @@
+// The linear problem min <d, v> over {0 <= d <= c, sum d = 1}: fill the smallest v first.
+//
+// The threshold is the value of the last entry that receives mass. Rows below a bracket around it are only summed, rows
+// inside are collected and searched. Brackets are tried in turn: the caller's, one from a sample, the whole line.
+#pragma once
+
+#include "weights_shared.hpp"
+
+namespace dualboost {
+
+struct LowestMass {
+    double mass = 0, moment = 0, spoilt = 0;  // strictly below the bracket, in units of the caps' scale
+    int64_t inside = 0;
+};
+
+struct LowestLanes {
+    double mass[kLanes] = {}, moment[kLanes] = {}, spoilt[kLanes] = {};
+    int64_t inside[kLanes];
+};
+
+DUALBOOST_INLINE void lowest_lanes(const double *v, const double *weight, int width, double low, double high,
+                                   LowestLanes &lanes) {
+    for (int l = 0; l < width; ++l) {
+        double below = mask(v[l] < low) * weight[l];
+        lanes.mass[l] += below;
+        lanes.moment[l] += below * v[l];
+        lanes.spoilt[l] += v[l] * 0.0;  // NaN as soon as one v is not finite
+        lanes.inside[l] = static_cast<int64_t>(v[l] >= low) & static_cast<int64_t>(v[l] <= high);
+    }
+}
+
+DUALBOOST_INLINE int64_t lowest_positions(const LowestLanes &lanes, int64_t first, int width, uint16_t *where,
+                                          int64_t kept) {
+    int64_t any = 0;
+    for (int l = 0; l < width; ++l) any |= lanes.inside[l];
+    if (!any) return kept;
+    for (int l = 0; l < width; ++l) {
+        where[kept] = static_cast<uint16_t>(first + l);
+        kept += lanes.inside[l];
+    }
+    return kept;
+}
+
+// One chunk: sums what lies below `low` and lists the positions of what lies within [low, high].
+DUALBOOST_CLONES inline void lowest_chunk(const double *v, PerRow weights, int64_t n, double low, double high,
+                                          uint16_t *where, LowestMass *sums) {
+    Blocks weight(weights);
+    LowestLanes lanes;
+    int64_t kept = 0, j = 0;
+    for (; j + kLanes <= n; j += kLanes) {
+        lowest_lanes(v + j, weight.at(j), kLanes, low, high, lanes);
+        kept = lowest_positions(lanes, j, kLanes, where, kept);
+    }
+    int rest = static_cast<int>(n - j);
+    lowest_lanes(v + j, weight.at(j), rest, low, high, lanes);
+    kept = lowest_positions(lanes, j, rest, where, kept);
+    *sums = {fold(lanes.mass), fold(lanes.moment), fold(lanes.spoilt), kept};
+}
+static_assert(kChunk <= 65536, "positions within a chunk must fit 16 bits");
+
+// Rows inside a bracket, with the keys negated so that the smallest v has the highest key; mass and moment below it.
+struct Bracket {
+    std::vector<double> keys, weights;
+    double mass = 0, moment = 0;
+};
+
+inline Bracket lowest_gather(const double *v, int64_t m, const Caps &caps, double low, double high, int threads) {
+    size_t chunks = static_cast<size_t>(chunk_count(m));
+    std::vector<LowestMass> parts(chunks);
+    std::vector<Bracket> pieces(chunks);
+    over_chunks(m, threads, [&](int64_t k, int64_t begin, int64_t n) {
+        uint16_t where[kChunk];
+        LowestMass &part = parts[static_cast<size_t>(k)];
+        lowest_chunk(v + begin, caps.weight.from(begin), n, low, high, where, &part);
+        Bracket &piece = pieces[static_cast<size_t>(k)];
+        piece.keys.resize(static_cast<size_t>(part.inside));
+        for (int64_t j = 0; j < part.inside; ++j) piece.keys[static_cast<size_t>(j)] = -v[begin + where[j]];
+        if (caps.equal()) return;
+        piece.weights.resize(static_cast<size_t>(part.inside));
+        for (int64_t j = 0; j < part.inside; ++j)
+            piece.weights[static_cast<size_t>(j)] = caps.weight[begin + where[j]];
+    });
+    Bracket all = std::move(pieces[0]);
+    double spoilt = 0;
+    for (size_t k = 0; k < chunks; ++k) {
+        all.mass += parts[k].mass * caps.scale;
+        all.moment += parts[k].moment * caps.scale;
+        spoilt += parts[k].spoilt;
+        if (k == 0) continue;
+        all.keys.insert(all.keys.end(), pieces[k].keys.begin(), pieces[k].keys.end());
+        all.weights.insert(all.weights.end(), pieces[k].weights.begin(), pieces[k].weights.end());
+    }
+    require(!std::isnan(spoilt), "v must be finite.");
+    return all;
+}
+
+// Where the filling stops: the threshold, and the mass and moment strictly below it.
+struct Filled {
+    double threshold, mass, moment;
+};
+
+// Fills the bracket; the mass below it is in place already. Nothing if the bracket holds too little. Expected linear.
+inline std::optional<Filled> fill_bracket(Bracket &bracket, double scale, bool whole) {
+    double *keys = bracket.keys.data();
+    double *weights = bracket.weights.empty() ? nullptr : bracket.weights.data();
+    int64_t n = static_cast<int64_t>(bracket.keys.size());
+    double mass = bracket.mass, moment = bracket.moment, last = std::numeric_limits<double>::quiet_NaN();
+    auto mass_of = [&](int64_t from, int64_t to) {
+        return scale * (weights ? lane_sum(weights + from, to - from) : static_cast<double>(to - from));
+    };
+    if (mass >= 1.0) return std::nullopt;
+    Lottery lottery;
+    double equal_mass = 0;
+    while (n > 0) {
+        double pivot = pivot_of(keys, n, lottery);
+        auto [high, low] = partition_around(keys, weights, n, pivot);
+        double above = mass_of(0, high), equal = mass_of(high, low);
+        if (mass + above >= 1.0) {
+            n = high;
+            continue;
+        }
+        mass += above;
+        for (int64_t k = 0; k < high; ++k) moment -= scale * (weights ? weights[k] : 1.0) * keys[k];
+        last = -pivot;
+        equal_mass = equal;
+        if (mass + equal >= 1.0) return Filled{last, mass, moment};
+        mass += equal;
+        moment += equal * last;
+        keys += low;
+        weights = weights ? weights + low : nullptr;
+        n -= low;
+    }
+    // Only rounding can leave the whole line short of one: the largest value is then the threshold.
+    if (whole && !std::isnan(last)) return Filled{last, mass - equal_mass, moment - equal_mass * last};
+    return std::nullopt;
+}
+
+// A bracket that holds the threshold almost surely: the ranks of a sample, three standard deviations to either side.
+inline std::pair<double, double> sampled_bracket(const double *v, int64_t m, const Caps &caps) {
+    constexpr int64_t count = 2048;
+    if (m <= 2 * count) return {-kInfinity, kInfinity};
+    auto rows = sample_rows(m, count);
+    double mass = 0;
+    for (int64_t i : rows) {
+        require(std::isfinite(v[i]), "v must be finite.");
+        mass += caps[i];
+    }
+    std::sort(rows.begin(), rows.end(), [&](int64_t a, int64_t b) { return v[a] < v[b]; });
+    double filled = 0, goal = mass / caps.total;
+    int64_t rank = 0;
+    while (rank < count - 1 && (filled += caps[rows[static_cast<size_t>(rank)]]) < goal) ++rank;
+    double share = static_cast<double>(rank) / count;
+    auto slack = static_cast<int64_t>(4.0 + 3.0 * std::sqrt(count * share * (1.0 - share)));
+    auto value = [&](int64_t k) { return v[rows[static_cast<size_t>(k)]]; };
+    return {rank < slack ? -kInfinity : value(rank - slack), rank + slack >= count ? kInfinity : value(rank + slack)};
+}
+
+inline Filled lowest_fill(const double *v, int64_t m, const Caps &caps, double centre, double width, int threads) {
+    auto attempt = [&](double low, double high) {
+        Bracket bracket = lowest_gather(v, m, caps, low, high, threads);
+        return fill_bracket(bracket, caps.scale, low == -kInfinity && high == kInfinity);
+    };
+    if (!std::isnan(centre) && !std::isnan(width))
+        if (auto filled = attempt(centre - width, centre + width)) return *filled;
+    auto [low, high] = sampled_bracket(v, m, caps);
+    if (auto filled = attempt(low, high)) return *filled;
+    return attempt(-kInfinity, kInfinity).value();
+}
+
+// Full caps below the threshold; those at it are filled in the order of the rows until the mass is used up.
+inline void fill_vertex(const double *v, int64_t m, const Caps &caps, const Filled &filled, double *out) {
+    double used = 0, error = 0;  // compensated: there may be many rows at the threshold
+    for (int64_t i = 0; i < m; ++i) {
+        double cap = caps[i];
+        if (v[i] != filled.threshold) {
+            out[i] = v[i] < filled.threshold ? cap : 0.0;
+            continue;
+        }
+        double rest = (1.0 - filled.mass - used) + error;
+        // A rest that is rounding is no entry, and a cap that is missed by rounding is full.
+        out[i] = rest >= cap - kSumTolerance ? cap : (rest > kSumTolerance ? rest : 0.0);
+        double term = out[i] - error, sum = used + term;
+        error = (sum - used) - term;
+        used = sum;
+    }
+}
+
+}  // namespace dualboost

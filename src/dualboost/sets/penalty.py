@@ -1,0 +1,188 @@
+"""Norms as a price, nu * |d| on the simplex: Shalev-Shwartz & Singer, Theorem 7 and Example 2.
+
+The relaxed margin is the largest g with |[g - z]_+|_q <= nu: how far the level rises until the shortfalls below it cost nu.
+p = 1 is the hard margin plus nu; with p = inf the shortfalls sum to nu.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log
+
+import numpy as np
+from scipy.special import rel_entr
+
+from dualboost.rows import Rows
+from dualboost.sets.base import BoundSet, WeightSet
+from dualboost.sets.capped import CappedSimplex
+from dualboost.sets.norms import (
+    Curve, Entropic, Euclidean, Lp, Norm, conjugate_exponent, increasing_root, norm_of, offsets, shortfalls, unit_scale,
+)  # fmt: skip
+
+__all__ = ["ConstantPrice", "LpPenalty", "Penalty"]
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty(WeightSet):
+    """Every distribution, at the price nu * |d|: weight that is spread thinly is cheaper.
+
+    Parameters
+    ----------
+    p : float >= 1, or inf
+        Which l_p norm. A row of sample weight k counts as k entries.
+    nu : float > 0
+        The price of one unit of the norm.
+    norm : Norm
+        Another absolute norm instead of p.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost.rows import Rows
+    >>> from dualboost.sets import Penalty
+    >>> Penalty(np.inf, nu=2.5).bind(Rows.of(4)).relaxed_margin(np.array([1.0, 0.0, -1.0, 0.5]))
+    0.75
+    """
+
+    p: float | None = None
+    nu: float | None = None
+    norm: Norm | None = None
+
+    def __post_init__(self):
+        norm_of(self.p, self.norm, "Penalty")
+        if not (isinstance(self.nu, (int, float, np.number)) and 0 < self.nu < inf):
+            raise ValueError(f"nu, the price of the norm, must be a positive finite number, not {self.nu!r}; for 0 take Simplex().")
+
+    def bind(self, rows: Rows) -> BoundSet:
+        norm = norm_of(self.p, self.norm, "Penalty").bind(rows)
+        if not isinstance(norm, Lp):
+            from dualboost.sets.ball_generic import NormPenalty
+            return NormPenalty(rows, norm, float(self.nu))
+        return ConstantPrice(rows, float(self.nu)) if norm.p == 1 else LpPenalty(rows, norm, float(self.nu))
+
+
+class ConstantPrice(BoundSet):
+    """The simplex at a price that is the same everywhere, nu * |d|_1 = nu."""
+
+    def __init__(self, rows: Rows, nu: float):
+        self.rows, self.nu, self._simplex = rows, nu, CappedSimplex(rows, np.ones(1))
+        self.radius = self._simplex.radius
+
+    def relaxed_margin(self, z: np.ndarray) -> float:
+        return self._simplex.relaxed_margin(z) + self.nu
+
+    def vertex(self, z: np.ndarray) -> np.ndarray:
+        return self._simplex.vertex(z)
+
+    def entropic(self, z: np.ndarray, eta: float) -> np.ndarray:
+        return self._simplex.entropic(z, eta)
+
+    def euclidean(self, v: np.ndarray) -> np.ndarray:
+        return self._simplex.euclidean(v)
+
+    def price(self, d: np.ndarray) -> float:
+        return self.nu
+
+    def contains(self, d: np.ndarray, atol: float = 1e-9) -> bool:
+        return self._simplex.contains(d, atol)
+
+    def divergence(self, d: np.ndarray) -> float:
+        return self._simplex.divergence(d)
+
+    def forget(self) -> None:
+        self._simplex.forget()
+
+
+class LpPenalty(BoundSet):
+    """The price nu * |d|_p over known rows, 1 < p <= inf."""
+
+    def __init__(self, rows: Rows, norm: Lp, nu: float):
+        self.rows, self.norm, self.nu = rows, norm, nu
+        self.p, self.q = float(norm.p), conjugate_exponent(norm.p)
+        self._unit = nu * unit_scale(rows, self.p)  # the price of the prior
+        self.radius = -log(-rows.max(-float(rows.prior.min())))
+        self.forget()
+
+    def forget(self) -> None:
+        self._warm = (np.nan, np.nan)  # multipliers of the last entropic projection, in units of margins
+        self._near = (np.nan, np.nan)  # and of the last Euclidean one
+        self._height = np.nan  # of the last level above the least margin
+
+    def relaxed_margin(self, z: np.ndarray) -> float:
+        least, y = offsets(z, self.rows)
+        return least + self._rise(y)
+
+    def _rise(self, y: np.ndarray) -> float:
+        """The t > 0 with |[t - y]_+|_q = nu; the norm is convex and increasing in t, so Newton cannot miss."""
+
+        def excess(t: float) -> tuple[float, float]:
+            _, one, two = shortfalls(y, t, self.rows, self.q)
+            root = two ** (1 / self.q)
+            return t * root / self._unit - 1, one / root ** (self.q - 1) / self._unit
+
+        least_mass = self.rows.add(float(self.rows.prior[y == 0].sum()))
+        high = self._unit * least_mass ** (-1 / self.q)
+        self._height = increasing_root(excess, self._unit, high * (1 + 1e-15), self._height if self._height == self._height else high)
+        return self._height
+
+    def vertex(self, z: np.ndarray) -> np.ndarray:
+        _, y = offsets(z, self.rows)
+        power, total, _ = shortfalls(y, self._rise(y), self.rows, self.q)
+        return self.rows.prior * power / total
+
+    def entropic(self, z: np.ndarray, eta: float) -> np.ndarray:
+        least, y = offsets(z, self.rows)
+        if self.p == inf:
+            # Rows at the maximum share one multiplier: their margins are lifted to the level of the relaxed margin.
+            mass = self.rows.prior * np.exp(-eta * (np.maximum(y - self._rise(y), 0.0)))
+            return mass / self.rows.add(float(mass.sum()))
+        curve = Curve(self.rows, self.p, Entropic(y, eta, self.p))
+        curve.level = (self._warm[1] + least) * eta
+        d = curve.to_weight(log(self._unit * eta), self._warm[0] + log(eta))
+        self._warm = curve.log_s - log(eta), curve.level / eta - least
+        return d
+
+    def euclidean(self, v: np.ndarray) -> np.ndarray:
+        """argmin of |d - v|^2 / 2 + nu |d|_p."""
+        if self.p == inf:
+            return _nearest_at_price_of_maximum(v, self.rows, self._unit)
+        curve = Curve(self.rows, self.p, Euclidean(v, self.rows.prior, self.p))
+        curve.level = self._near[1]
+        d = curve.to_weight(log(self._unit), self._near[0])
+        self._near = curve.log_s, curve.level
+        return d
+
+    def price(self, d: np.ndarray) -> float:
+        return self.nu * self.norm.value(d)
+
+    def contains(self, d: np.ndarray, atol: float = 1e-9) -> bool:
+        return bool(np.all(d >= 0)) and abs(self.rows.add(float(d.sum())) - 1) <= atol
+
+    def divergence(self, d: np.ndarray) -> float:
+        return self.rows.add(float(rel_entr(d, self.rows.prior).sum()))
+
+
+def _nearest_at_price_of_maximum(v: np.ndarray, rows: Rows, unit: float) -> np.ndarray:
+    """argmin of |d - v|^2 / 2 + unit * max(d / prior): caps of height c, what they cut off costs `unit`, two nested roots."""
+    prior = rows.prior
+    low, high = -rows.max(-float((v - prior).min())), rows.max(float(v.max()))
+    found = {"tau": np.nan}
+
+    def too_much(c: float) -> tuple[float, float]:
+        def missing(tau: float) -> tuple[float, float]:
+            d = np.clip(v - tau, 0.0, c * prior)
+            return 1.0 - rows.add(float(d.sum())), rows.add(float(np.count_nonzero((d > 0) & (d < c * prior))))
+
+        tau = increasing_root(missing, -rows.max(-float((v - c * prior).min())), high, found["tau"])
+        found["tau"], found["d"] = tau, np.clip(v - tau, 0.0, c * prior)
+        cut = np.maximum(v - tau - c * prior, 0.0)
+        capped = cut > 0
+        free = max(rows.add(float(np.count_nonzero((found["d"] > 0) & ~capped))), 1.0)
+        slope = rows.add(float(prior[capped].sum())) ** 2 / free + rows.add(float((prior[capped] ** 2).sum()))
+        return unit - rows.add(float(prior @ cut)), slope
+
+    if rows.add(float(prior @ (v - prior))) - low <= unit:
+        return np.array(prior)  # even caps that leave only the prior are worth their price
+    tallest = 1.0 / -rows.max(-float(prior.min()))
+    increasing_root(too_much, 1.0, tallest, (1.0 + tallest) / 2)
+    return found["d"] / rows.add(float(found["d"].sum()))

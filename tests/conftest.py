@@ -1,0 +1,235 @@
+"""The registry: every loss, set, learner and booster that the contract tests run over. A new class is one line here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import settings
+
+import reference
+from dualboost.boosters import Booster, Corrective
+from dualboost.game import Game
+from dualboost.learners import Answer, Learner, Matrix, Oracle, Stumps
+from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
+from dualboost.rows import Rows
+from dualboost.sets import Capped, Simplex, WeightSet
+
+# The same examples every time: a failure belongs to the change that caused it. HYPOTHESIS_PROFILE=search looks further.
+settings.register_profile("dualboost", deadline=None, derandomize=True, max_examples=30, database=None)
+settings.register_profile("search", deadline=None, max_examples=500, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dualboost"))
+
+
+# ---- sets ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SetCase:
+    """A set for m rows, and the caps that the reference should use for rows of these sample weights."""
+
+    make: Callable[[int], WeightSet]
+    caps: Callable[[np.ndarray], np.ndarray]
+
+
+def share(weights: np.ndarray) -> np.ndarray:
+    return weights / weights.sum()
+
+
+def uneven_caps(m: int) -> np.ndarray:
+    """Caps 1, 2, 3, 1, 2, 3, ... over m: different, and twice what is needed."""
+    return (1.0 + np.arange(m) % 3) / m
+
+
+def exact_caps(m: int) -> np.ndarray:
+    """Caps that sum to 1: a single point, which is not the prior."""
+    return share(3.0 ** np.arange(m))
+
+
+SETS = {
+    "simplex": SetCase(lambda m: Simplex(), lambda k: np.ones(len(k))),
+    "nu 0.3": SetCase(lambda m: Capped(nu=0.3), lambda k: np.minimum(share(k) / 0.3, 1)),
+    "nu 0.77": SetCase(lambda m: Capped(nu=0.77), lambda k: np.minimum(share(k) / 0.77, 1)),
+    "nu tiny": SetCase(lambda m: Capped(nu=1e-3), lambda k: np.minimum(share(k) / 1e-3, 1)),
+    "nu 1": SetCase(lambda m: Capped(nu=1.0), lambda k: share(k)),
+    "caps": SetCase(lambda m: Capped(caps=uneven_caps(m)), lambda k: np.minimum(uneven_caps(len(k)) * k, 1)),
+    "caps of sum 1": SetCase(lambda m: Capped(caps=exact_caps(m)), lambda k: np.minimum(exact_caps(len(k)) * k, 1)),
+}
+
+
+def for_copies(weight_set: WeightSet, copy_of: np.ndarray) -> WeightSet:
+    """The set for rows that were copied: row i of the copies is row copy_of[i], with its cap."""
+    caps = getattr(weight_set, "caps", None)
+    return weight_set if caps is None else Capped(caps=caps[copy_of])
+
+
+# ---- losses -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LossCase:
+    """A loss for m rows, whether it is smooth, and its value by a twin: (margins, sample weights) -> F."""
+
+    make: Callable[[int], Loss]
+    smooth: bool
+    value: Callable[[np.ndarray, np.ndarray], float]
+
+
+def soft_margin_case(set_case: SetCase, eta: float = np.inf) -> LossCase:
+    def value(z: np.ndarray, weights: np.ndarray) -> float:
+        caps, prior = set_case.caps(weights), share(weights)
+        if eta == np.inf:
+            return -reference.average_lowest(z, caps)
+        d = reference.entropic_by_sorting(z, eta, caps, prior)
+        return float(-d @ z) - reference.kl(d, prior) / eta
+
+    return LossCase(lambda m: SoftMargin(set_case.make(m), eta), eta < np.inf, value)
+
+
+LOSSES = {
+    "exponential": LossCase(lambda m: Exponential(), True, lambda z, k: float(share(k) @ np.exp(-z))),
+    "logistic": LossCase(lambda m: Logistic(), True, lambda z, k: float(share(k) @ np.log1p(np.exp(-z)))),
+    **{f"margin, {name}": soft_margin_case(case) for name, case in SETS.items()},
+    **{f"smooth margin, {name}": soft_margin_case(case, 20.0) for name, case in SETS.items()},
+}
+
+
+# ---- learners -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LearnerCase:
+    """A learner, data for it, and its whole class by enumeration: X -> [(key, h(x) on the rows), ...] in index order.
+
+    With k > 1 an answer holds the best hypotheses of the k best groups; `group` says which group a key is in.
+    """
+
+    make: Callable[[], Learner]
+    data: Callable[[np.random.Generator, int], object]
+    members: Callable[[object], list]
+    group: Callable[[object], object] = lambda key: key
+
+
+def signs(rng, m):
+    return rng.choice([-1.0, 1.0], (m, 5))
+
+
+def reals(rng, m):
+    return rng.uniform(-1, 1, (m, 4))
+
+
+def sparse_reals(rng, m):
+    return sp.csr_array(np.where(rng.random((m, 6)) < 0.4, rng.uniform(-1, 1, (m, 6)), 0.0))
+
+
+def few_values(rng, m):
+    """Columns with ties, a constant one, a copy of another, a binary one."""
+    X = rng.integers(0, 4, (m, 5)).astype(float)
+    X[:, 1], X[:, 2], X[:, 4] = 3.5, X[:, 0], X[:, 4] > 1
+    return X
+
+
+def with_missing(rng, m):
+    X = rng.normal(size=(m, 4))
+    X[rng.random((m, 4)) < 0.25] = np.nan
+    X[:, 2] = np.where(rng.random(m) < 0.5, np.nan, 1.0)
+    X[:, 3] = np.nan
+    return X
+
+
+def sparse_counts(rng, m):
+    return sp.csr_array(np.where(rng.random((m, 6)) < 0.3, rng.integers(-2, 3, (m, 6)), 0).astype(float))
+
+
+def stumps_of(X) -> list:
+    return reference.all_stumps(X.toarray() if sp.issparse(X) else X)
+
+
+def feature_of(stump) -> int:
+    return stump[0]
+
+
+LEARNERS = {
+    "matrix, signs": LearnerCase(Matrix, signs, reference.all_columns),
+    "matrix, reals": LearnerCase(Matrix, reals, reference.all_columns),
+    "matrix, sparse": LearnerCase(Matrix, sparse_reals, reference.all_columns),
+    "stumps, reals": LearnerCase(Stumps, reals, stumps_of, feature_of),
+    "stumps, ties": LearnerCase(Stumps, few_values, stumps_of, feature_of),
+    "stumps, missing": LearnerCase(Stumps, with_missing, stumps_of, feature_of),
+    "stumps, sparse": LearnerCase(Stumps, sparse_counts, stumps_of, feature_of),
+}
+
+
+# ---- boosters -----------------------------------------------------------------------------------------------------
+
+BOOSTERS: dict[str, Booster] = {
+    "corrective": Corrective(),
+    "corrective, search": Corrective(step="search"),
+    "corrective, printed": Corrective(stop="printed"),
+    "corrective, halving": Corrective(smoothing="halving"),
+    "corrective, halving search": Corrective(step="search", smoothing="halving"),
+}
+
+
+# ---- problems made of them ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A game, and everything a reference needs to judge it."""
+
+    game: Game
+    X: object
+    y: np.ndarray
+    keys: list
+    A: np.ndarray
+    """The whole class as one matrix: column j is y h_j(x), in index order."""
+    caps: np.ndarray
+    prior: np.ndarray
+
+    def weights_over_class(self, keys, w) -> np.ndarray:
+        number = {key: j for j, key in enumerate(self.keys)}
+        full = np.zeros(len(self.keys))
+        for key, weight in zip(keys, w, strict=True):
+            full[number[key]] += weight
+        return full
+
+
+def problem(set_case: SetCase, learner_case: LearnerCase, m: int = 12, seed: int = 0, tol: float = 0.1, weights=None) -> Problem:
+    """A soft-margin game over random data of the learner's kind."""
+    rng = np.random.default_rng(seed)
+    X, y = learner_case.data(rng, m), rng.choice([-1, 1], m).astype(np.int8)
+    weights = np.ones(m) if weights is None else np.asarray(weights, dtype=float)
+    rows = Rows.of(weights)
+    game = Game(SoftMargin(set_case.make(m)).bind(rows), learner_case.make().bind(X, y, rows), rows, tol=tol)
+    members = learner_case.members(X)
+    A = np.array([y * values for _, values in members]).T
+    return Problem(game, X, y, [key for key, _ in members], A, set_case.caps(weights), share(weights))
+
+
+def matrix_game(A: np.ndarray, weight_set: WeightSet, tol: float, weights=None) -> Game:
+    rows = Rows.of(A.shape[0] if weights is None else np.asarray(weights, dtype=float))
+    return Game(SoftMargin(weight_set).bind(rows), Matrix().bind(A, None, rows), rows, tol=tol)
+
+
+class CountingOracle(Oracle):
+    """Passes everything on and counts the questions."""
+
+    def __init__(self, inner: Oracle):
+        self.inner, self.rows, self.asked = inner, inner.rows, 0
+
+    def best(self, d, k=1) -> Answer:
+        self.asked += 1
+        return self.inner.best(d, k)
+
+    def margins(self, hypotheses, w):
+        return self.inner.margins(hypotheses, w)
+
+    def predictor(self, hypotheses, w):
+        return self.inner.predictor(hypotheses, w)
+
+    def forget(self):
+        self.inner.forget()

@@ -1,0 +1,211 @@
+"""Slow, obvious twins of what the library computes. They share no code with it: sorting, linear and conic programs, loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+# ---- distributions under caps -------------------------------------------------------------------------------------
+
+
+def average_lowest(v: np.ndarray, caps: np.ndarray) -> float:
+    """min <d, v> over {0 <= d <= caps, sum d = 1}: fill the smallest entries first."""
+    left, value = 1.0, 0.0
+    for i in np.argsort(v, kind="stable"):
+        share = min(left, caps[i])
+        value += share * v[i]
+        left -= share
+    return value
+
+
+def best_level(v: np.ndarray, caps: np.ndarray) -> float:
+    """The same number as max over g of g - sum of caps_i [g - v_i]_+ (Corollary 5), attained at some g = v_i."""
+    return max(g - caps @ np.maximum(g - v, 0) for g in v)
+
+
+def entropic_by_sorting(z: np.ndarray, eta: float, caps: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """argmin <d, z> + KL(d | prior) / eta under caps: section 1.5(2), in log space, by one sort."""
+    theta = np.log(prior) - eta * z
+    order = np.argsort(-(theta - np.log(caps)), kind="stable")
+    d = caps.astype(float).copy()
+    for position in range(len(z)):
+        free, left = order[position:], 1.0 - caps[order[:position]].sum()
+        top = theta[free].max()
+        x = np.exp(theta[free] - top)
+        if left <= 0 or left * x[0] / x.sum() <= caps[order[position]]:
+            d[free] = max(left, 0.0) * x / x.sum()
+            return d
+    return d
+
+
+def entropic_residual(d, z, eta, caps, prior, atol=1e-13) -> float:
+    """How far d is from the optimality conditions: free rows share one multiplier, rows at their cap lie below it.
+
+    The multiplier of row i is log(d_i / prior_i) + eta z_i. Rows that underflowed to 0 say nothing. Relative to |eta z|,
+    which is what rounding of the exponent costs.
+    """
+    positive = d > 1e-250
+    multiplier = np.log(d[positive] / prior[positive]) + eta * z[positive]
+    capped = d[positive] >= caps[positive] * (1 - atol)
+    scale = 1.0 + np.abs(eta * z).max()
+    free = multiplier[~capped]
+    if free.size == 0:
+        return 0.0
+    worst = float(free.max() - free.min())
+    if capped.any():
+        worst = max(worst, float(multiplier[capped].max() - free.min()))
+    return worst / scale
+
+
+def euclidean_by_bisection(v: np.ndarray, caps: np.ndarray) -> np.ndarray:
+    """The nearest point of {0 <= d <= caps, sum d = 1}: d = clip(v - tau, 0, caps), tau by 200 halvings."""
+    low, high = v.min() - 1.0 - caps.max(), v.max()
+    for _ in range(200):
+        tau = (low + high) / 2
+        low, high = (tau, high) if np.clip(v - tau, 0, caps).sum() >= 1 else (low, tau)
+    return np.clip(v - (low + high) / 2, 0, caps)
+
+
+def random_points(caps: np.ndarray, count: int, seed: int) -> list[np.ndarray]:
+    """Points inside the capped simplex: mixtures of greedy fillings in random order, and the fillings themselves."""
+    rng = np.random.default_rng(seed)
+    vertices = []
+    for _ in range(count):
+        d, left = np.zeros(len(caps)), 1.0
+        for i in rng.permutation(len(caps)):
+            d[i] = min(left, caps[i])
+            left -= d[i]
+        vertices.append(d)
+    mixtures = [rng.dirichlet(np.ones(count)) @ np.array(vertices) for _ in range(count)]
+    return vertices + mixtures
+
+
+def kl(d: np.ndarray, prior: np.ndarray) -> float:
+    return float(sum(x * np.log(x / p) for x, p in zip(d, prior, strict=True) if x > 0))
+
+
+# ---- conic programs -----------------------------------------------------------------------------------------------
+
+
+def conic(minimand, constraints) -> float:
+    """The optimal value by Clarabel; refuses anything short of optimal, so that no comparison passes in silence."""
+    import cvxpy as cp
+
+    value = cp.Variable()  # as an epigraph: the value is not recomputed at entries that are a hair below 0
+    problem = cp.Problem(cp.Minimize(value), [minimand <= value, *constraints])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    assert problem.status == "optimal", problem.status
+    return float(value.value)
+
+
+def conic_entropic(z, eta, caps, prior) -> float:
+    import cvxpy as cp
+
+    d = cp.Variable(len(z))
+    return conic(z @ d + cp.sum(cp.rel_entr(d, prior)) / eta, [d >= 0, d <= caps, cp.sum(d) == 1])
+
+
+def conic_euclidean(v, caps) -> float:
+    import cvxpy as cp
+
+    d = cp.Variable(len(v))
+    return conic(cp.sum_squares(d - v), [d >= 0, d <= caps, cp.sum(d) == 1])
+
+
+def conic_loss(A, prior, budget, kind: str) -> float:
+    """min of the mean logistic or exponential loss over |w|_1 <= budget."""
+    import cvxpy as cp
+
+    w = cp.Variable(A.shape[1])
+    per_row = cp.logistic(-A @ w) if kind == "logistic" else cp.exp(-A @ w)
+    return conic(prior @ per_row, [cp.norm1(w) <= budget])
+
+
+# ---- linear programs over a matrix --------------------------------------------------------------------------------
+
+
+def lp_smallest_edge(A: np.ndarray, caps: np.ndarray) -> float:
+    """min over the capped d of the largest |edge|: the left side of Theorem 4 and Corollary 5."""
+    m, n = A.shape
+    edges = np.block([[A.T, -np.ones((n, 1))], [-A.T, -np.ones((n, 1))]])
+    total = np.append(np.ones(m), 0.0)[None]
+    bounds = [(0, c) for c in caps] + [(0, None)]
+    return _optimum(np.append(np.zeros(m), 1.0), edges, np.zeros(2 * n), bounds, total, [1.0])[0]
+
+
+def lp_largest_margin(A: np.ndarray, caps: np.ndarray) -> tuple[float, np.ndarray]:
+    """max over |w|_1 <= 1 of the relaxed margin of A w, with the w: the right side, g - sum of caps_i xi_i."""
+    m, n = A.shape
+    # variables w+, w-, g, xi;   g - (A w)_i - xi_i <= 0
+    slack = np.hstack([-A, A, np.ones((m, 1)), -np.eye(m)])
+    mass = np.concatenate([np.ones(2 * n), np.zeros(1 + m)])[None]
+    cost = np.concatenate([np.zeros(2 * n), [-1.0], caps])
+    bounds = [(0, None)] * (2 * n) + [(None, None)] + [(0, None)] * m
+    value, x = _optimum(cost, np.vstack([slack, mass]), np.append(np.zeros(m), 1.0), bounds)
+    return -value, x[:n] - x[n : 2 * n]
+
+
+def lp_relaxed_margin(v: np.ndarray, caps: np.ndarray) -> float:
+    scale = np.abs(v).max() or 1.0  # the solver's tolerances are absolute
+    return scale * _optimum(v / scale, None, None, [(0, c) for c in caps], np.ones((1, len(v))), [1.0])[0]
+
+
+def _optimum(cost, A_ub, b_ub, bounds, A_eq=None, b_eq=None) -> tuple[float, np.ndarray]:
+    result = linprog(cost, A_ub=A_ub, b_ub=b_ub, A_eq=A_eq, b_eq=b_eq, bounds=bounds, method="highs")
+    assert result.status == 0, result.message
+    return float(result.fun), result.x
+
+
+# ---- the corrective algorithm -------------------------------------------------------------------------------------
+
+
+@dataclass
+class SlowRound:
+    w: np.ndarray
+    d: np.ndarray
+    gap: float
+    step: float
+
+
+def slow_corrective(A, caps, prior, tol, radius, n_rounds) -> list[SlowRound]:
+    """Figure 1 with the closed step, on the signed columns of A, as in section 1.4; section 9's tie rule."""
+    beta, w, trace = tol / (2 * radius), np.zeros(A.shape[1]), []
+    for _ in range(n_rounds):
+        v = A @ w
+        d = entropic_by_sorting(v, 1 / beta, caps, prior)
+        edges = A.T @ d
+        j = int(np.flatnonzero(np.abs(edges) >= np.abs(edges).max() - 1e-12)[0])
+        sign = 1.0 if edges[j] >= 0 else -1.0
+        gap = abs(edges[j]) - d @ v
+        u = sign * A[:, j] - v
+        step = float(np.clip(beta * gap / np.abs(u).max() ** 2, 0, 1))
+        trace.append(SlowRound(w.copy(), d, float(gap), step))
+        w = (1 - step) * w
+        w[j] += step * sign
+    return trace
+
+
+# ---- the class of stumps ------------------------------------------------------------------------------------------
+
+
+def all_stumps(X: np.ndarray) -> list[tuple[tuple[int, int, int], np.ndarray]]:
+    """Every stump in index order with its values h(x): the constant, then (feature, cut, missing_right)."""
+    out = [((-1, 0, 0), np.ones(len(X)))]
+    for feature, x in enumerate(np.asarray(X, dtype=float).T):
+        missing = np.isnan(x)
+        values = np.unique(x[~missing])
+        for cut in range(len(values) - 1):
+            above = np.where(x > values[cut], 1.0, -1.0)
+            for side in (0, 1) if missing.any() else (0,):
+                out.append(((feature, cut, side), np.where(missing, 1.0 if side else -1.0, above)))
+        if missing.any() and len(values):  # missing everywhere is a constant column: no stumps
+            out.append(((feature, len(values) - 1, 1), np.where(missing, 1.0, -1.0)))
+    return out
+
+
+def all_columns(X) -> list[tuple[int, np.ndarray]]:
+    """Every column of a matrix in index order."""
+    dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
+    return list(enumerate(dense.T))

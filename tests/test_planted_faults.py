@@ -1,0 +1,166 @@
+"""Does the suite see anything? Each fault is planted by hand, and the checks named for it must fail.
+
+A check that passes with its fault in place is worthless; so is one that fails without. Both are tested.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import test_boosters
+import test_learners
+import test_losses
+import test_sets
+import test_solve
+import test_theorems_margin
+from conftest import LEARNERS, LOSSES, SETS, problem
+from dualboost.boosters import Corrective, corrective
+from dualboost.learners.matrix import MatrixOracle
+from dualboost.learners.stumps import StumpOracle
+from dualboost.losses import Exponential, Logistic, SoftMargin
+from dualboost.rows import Rows
+from dualboost.sets import Capped
+from dualboost.sets.capped import CappedSimplex
+
+COUNTS = np.array([1, 3, 1, 2, 1, 1, 4, 1, 2.0])
+INSTANCE = test_theorems_margin.instance(1)
+
+
+def a_short_run() -> None:
+    made = problem(SETS["nu 0.3"], LEARNERS["matrix, reals"], seed=1, tol=0.02)
+    test_boosters.check_bounds_hold(made, test_boosters.check_run(made, Corrective(), most=15))
+
+
+def a_solution() -> None:
+    A = test_solve.matrix(3)
+    test_solve.check_certificate(A, test_solve.solve(A, test_solve.SOFT, tol=0.05), np.full(15, 1 / 4.5))
+
+
+CHECKS = {
+    "relaxed margin": lambda: test_sets.check_relaxed_margin(SETS["nu 0.3"], COUNTS),
+    "entropic": lambda: test_sets.check_entropic(SETS["caps"], COUNTS),
+    "set copies": lambda: test_sets.check_copies(SETS["nu 0.3"], COUNTS),
+    "radius": lambda: test_sets.check_radius(SETS["nu 0.3"], COUNTS),
+    "gradient": lambda: [test_losses.check_gradient(LOSSES[n], COUNTS) for n in ("exponential", "logistic", "smooth margin, nu 0.3")],
+    "Fenchel-Young": lambda: [test_losses.check_fenchel_young(LOSSES[n], COUNTS) for n in ("exponential", "logistic", "smooth margin, nu 0.3")],
+    "curvature": lambda: [test_losses.check_curvature(LOSSES[n], COUNTS) for n in ("exponential", "logistic", "smooth margin, nu 0.3")],
+    "best matrix column": lambda: test_learners.check_best(LEARNERS["matrix, reals"]),
+    "best stump": lambda: test_learners.check_best(LEARNERS["stumps, missing"]),
+    "stump ensemble": lambda: [test_learners.check_ensemble(LEARNERS["stumps, missing"], seed) for seed in range(3)],
+    "state": a_short_run,
+    "progress": lambda: test_theorems_margin.check_progress(INSTANCE, Capped(nu=0.25), Corrective(), 0.1, 60),
+    "Figure 1": lambda: test_theorems_margin.check_against_slow_twin(INSTANCE, Capped(nu=0.25), np.full(14, 1 / 3.5)),
+    "certificate": a_solution,
+    "solve copies": lambda: test_solve.check_copies(test_solve.matrix(0), test_solve.SOFT, np.array([1, 2, 3] * 5)),
+}
+
+
+# ---- the faults -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Replace `name` of `owner` by change(original); then each of `seen_by` must fail."""
+
+    owner: object
+    name: str
+    change: object
+    seen_by: tuple[str, ...]
+
+    def plant(self, monkeypatch) -> None:
+        monkeypatch.setattr(self.owner, self.name, self.change(getattr(self.owner, self.name)))
+
+
+def result(change):
+    """A fault in what a method returns."""
+    return lambda original: lambda *args, **options: change(original(*args, **options))
+
+
+def doubled_caps(original):
+    return lambda self, rows, caps: original(self, rows, np.minimum(2 * caps, 1.0))
+
+
+def without_offset(original):
+    def init(self, rows, caps):
+        original(self, rows, caps)
+        self._offset = np.zeros(1)
+
+    return init
+
+
+def without_prior(original):
+    return lambda self, rows: original(self, Rows.of(len(rows)))
+
+
+def without_the_lowest_row(original):
+    def relaxed_margin(self, z):
+        z = z.copy()
+        z[np.argmin(z)] = z.max()
+        return original(self, z)
+
+    return relaxed_margin
+
+
+def other_column(original):
+    def best(self, d, k=1):
+        answer = original(self, d, k)
+        return replace(answer, columns=[-column for column in answer.columns])
+
+    return best
+
+
+FAULTS = {
+    "caps twice too large": Fault(CappedSimplex, "__init__", doubled_caps, ("relaxed margin", "entropic", "state", "certificate")),
+    "weights not normalised": Fault(CappedSimplex, "entropic", result(lambda d: 1.01 * d), ("entropic", "state", "gradient")),
+    "offset of uneven caps dropped": Fault(CappedSimplex, "__init__", without_offset, ("entropic",)),
+    "prior ignored by the set": Fault(Capped, "bind", without_prior, ("set copies", "solve copies", "relaxed margin")),
+    "prior ignored by a loss": Fault(Logistic, "bind", without_prior, ("gradient", "Fenchel-Young")[:0] or ("curvature",)),
+    "relaxed margin skips the lowest row": Fault(
+        CappedSimplex, "relaxed_margin", without_the_lowest_row, ("relaxed margin", "state", "certificate")
+    ),
+    "radius too small": Fault(CappedSimplex, "radius", lambda _: property(lambda self: 0.5, lambda self, value: None), ("radius",)),
+    "step reversed": Fault(Corrective, "_step", result(lambda step: -step), ("progress", "Figure 1", "state")),
+    "step doubled": Fault(Corrective, "_step", result(lambda step: min(1.0, 2 * step)), ("Figure 1",)),
+    "step without the gap": Fault(Corrective, "_step", result(lambda step: 1.0), ("progress", "Figure 1")),
+    "margins moved the wrong way": Fault(
+        corrective, "moved", lambda original: lambda game, z, column, step, target: original(game, z, column, step, -target), ("state", "progress")
+    ),
+    "weights not shrunk": Fault(
+        corrective, "shifted", lambda original: lambda w, pool, name, step, target: original(w / (1 - step), pool, name, step, target), ("state", "Figure 1")
+    ),
+    "bound of a matrix 10 % too small": Fault(
+        MatrixOracle, "best", result(lambda a: replace(a, bound=0.9 * a.bound)), ("best matrix column", "certificate", "state")
+    ),
+    "bound of stumps 10 % too small": Fault(StumpOracle, "best", result(lambda a: replace(a, bound=0.9 * a.bound)), ("best stump",)),
+    "edges without their sign": Fault(MatrixOracle, "best", result(lambda a: replace(a, edges=np.abs(a.edges))), ("best matrix column", "Figure 1")),
+    "column of the other sign": Fault(MatrixOracle, "best", other_column, ("best matrix column", "state")),
+    "missing values on the wrong side": Fault(
+        StumpOracle, "predictor", result(lambda p: replace(p, missing=-p.missing)), ("stump ensemble",)
+    ),
+    "constant vote forgotten": Fault(StumpOracle, "predictor", result(lambda p: replace(p, base=0.0)), ("stump ensemble",)),
+    "conjugate without the entropy": Fault(
+        SoftMargin, "conjugate", lambda original: lambda self, d: self.bound_set.cost(d), ("gradient",)
+    ),
+    "conjugate of the logistic loss halved": Fault(Logistic, "conjugate", result(lambda value: value / 2), ("Fenchel-Young",)),
+    "exponential weights not weighted": Fault(Exponential, "weights", result(lambda d: d * len(d)), ("Fenchel-Young",)),
+    "curvature 10 times too small": Fault(Exponential, "curvature", result(lambda bend: bend / 10), ("curvature",)),
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_checks_pass_without_a_fault(name):
+    CHECKS[name]()
+
+
+@pytest.mark.parametrize("fault, check", [(f, c) for f in FAULTS for c in FAULTS[f].seen_by], ids=lambda name: name)
+def test_the_fault_is_seen(fault, check, monkeypatch):
+    FAULTS[fault].plant(monkeypatch)
+    with pytest.raises((AssertionError, ValueError)):  # a kernel may refuse the nonsense before a check sees it
+        CHECKS[check]()
+
+
+def test_every_check_catches_something():
+    assert {check for fault in FAULTS.values() for check in fault.seen_by} == set(CHECKS)

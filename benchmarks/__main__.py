@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import benchmarks
 from benchmarks import children, report, sections
-from benchmarks.sections import Effort, Result, Results
+from benchmarks.sections import Effort, Result
 from benchmarks.shapes import SHAPES, Shape
 from benchmarks.timing import progress
 
@@ -48,21 +48,28 @@ def measure_shapes(shapes: list[Shape], quick: bool, effort: Effort, found: dict
         progress("  " + ", ".join(f"{name} {report.duration(s)}" for name, s in medians.items() if s))
 
 
-def measure_extras(wanted: list[str], quick: bool, effort: Effort, found: dict[str, Any]) -> list[str]:
-    """The sections on the first shape alone, as Markdown."""
-    parts = []
+def measure_extras(wanted: list[str], quick: bool, effort: Effort, found: dict[str, Any]) -> None:
+    """The sections on the first shape alone; each is printed when it is there."""
     data = SHAPES[0].make(quick)
     if "prediction" in wanted:
         progress("prediction")
-        found["prediction"] = sections.prediction(data, effort)
-        parts.append(report.prediction_table(found["prediction"], len(data[1])))
+        with threadpool_limits(1):
+            found["prediction"] = sections.prediction(data, effort)
+        show(report.prediction_table(found["prediction"], len(data[1])))
     if "memory" in wanted:
         found["memory"] = children.peak_memory(data, effort.rounds, quick)
-        parts.append(report.memory_table(found["memory"], data[0]))
+        show(report.memory_table(found["memory"], data[0]))
+    if "threads" in wanted:
+        progress("threads")
+        found["threads"] = sections.two_threads(data, effort)
+        show(report.threads_table(found["threads"]))
     if "import" in wanted:
         found["import"] = children.import_time(effort.turns)
-        parts.append(report.import_line(found["import"]))
-    return parts
+        show(report.import_line(found["import"]))
+
+
+def show(part: str) -> None:
+    print(part, end="\n\n", flush=True)
 
 
 def jsonable(value: Any) -> Any:
@@ -71,24 +78,27 @@ def jsonable(value: Any) -> Any:
     raise TypeError(f"cannot write {type(value).__name__} as JSON")
 
 
-def main(arguments: list[str]) -> None:
-    options = parse(arguments)
+def run(options: argparse.Namespace, found: dict[str, Any]) -> None:
     shapes = [shape for shape in SHAPES if shape.name in options.shapes]
     effort = Effort(options.rounds, 2, 2.0) if options.quick else Effort(options.rounds, 5, 20.0)
-    found: dict[str, Any] = {"machine": report.machine(), "quick": options.quick}
+    show(report.header(found["machine"]))
     with threadpool_limits(1):
         measure_shapes(shapes, options.quick, effort, found)
-        extras = measure_extras(options.extras, options.quick, effort, found)
-    if "threads" in options.extras:
-        progress("threads")
-        found["threads"] = sections.two_threads(SHAPES[0].make(options.quick), effort)
-        extras.append(report.threads_table(found["threads"]))
-    rounds: dict[str, Results] = found["rounds"]
-    tables = [report.header(found["machine"]), report.rounds_table(shapes, found["sizes"], rounds)]
-    tables += [report.binning_table(shapes, found["binning"]), report.sum_table(found["codes"], rounds), *extras]
-    print("\n\n".join(tables))
-    if options.json:
-        options.json.write_text(json.dumps(found, default=jsonable, indent=1))
+    show(report.rounds_table(shapes, found["sizes"], found["rounds"]))
+    show(report.binning_table(shapes, found["binning"]))
+    show(report.sum_table(found["codes"], found["rounds"]))
+    if options.extras:
+        measure_extras(options.extras, options.quick, effort, found)
+
+
+def main(arguments: list[str]) -> None:
+    options = parse(arguments)
+    found: dict[str, Any] = {"machine": report.machine(), "quick": options.quick}
+    try:
+        run(options, found)
+    finally:  # a run that was interrupted keeps what it has
+        if options.json:
+            options.json.write_text(json.dumps(found, default=jsonable, indent=1))
     progress("done")
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ours import DualboostEstimator
-from benchmarks.peers import AdaBoost, HistGradientBoosting, LightGBMLean, XGBoost
+from benchmarks.peers import HistGradientBoosting, LightGBMLean, XGBoost
 from benchmarks.shapes import Data
 from benchmarks.timing import Skip, progress
 
-FITTED = {kind.__name__: kind for kind in (DualboostEstimator, LightGBMLean, XGBoost, HistGradientBoosting, AdaBoost)}
+FITTED = {kind.__name__: kind for kind in (DualboostEstimator, LightGBMLean, XGBoost, HistGradientBoosting)}
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 IMPORT = """
@@ -59,7 +59,7 @@ def peak_memory(data: Data, rounds: int, quick: bool) -> dict[str, Any]:
 def _added_bytes(key: str, folder: str, rounds: int) -> Any:
     progress(f"memory: {FITTED[key].name}")
     try:
-        return run_child(["-m", "benchmarks.children", key, folder, str(rounds if key != "AdaBoost" else 1)])
+        return run_child(["-m", "benchmarks.children", key, folder, str(rounds)])
     except Skip as reason:
         return str(reason)
 

@@ -57,15 +57,17 @@ class LightGBM:
             "metric": "None",
             **self.limits,
         }
-        self._threads = threads
-        data = lightgbm.Dataset(X, label=(y > 0).astype(float), params=params)
-        self.binning = time_each(data.construct, 1)[0]
-        modes = {mode: lightgbm.Booster({**params, f"force_{mode}_wise": True}, data) for mode in self.layouts}
-        self.mode, self._booster = self._faster(modes)
+        self._params, self._booster = params, None
+        self._data = lightgbm.Dataset(X, label=(y > 0).astype(float), params=params)
+        self.binning = time_each(self._data.construct, 1)[0]
 
-    @staticmethod
-    def _faster(modes: dict[str, Any]) -> tuple[str, Any]:
+    def _choose_layout(self) -> None:
         """A short race: one round to allocate, then two turns of two rounds each."""
+        import lightgbm
+
+        modes = {
+            mode: lightgbm.Booster({**self._params, f"force_{mode}_wise": True}, self._data) for mode in self.layouts
+        }
         times: dict[str, list[float]] = {mode: [] for mode in modes}
         for booster in modes.values():
             booster.update()
@@ -73,13 +75,15 @@ class LightGBM:
             for mode, booster in modes.items():
                 times[mode] += time_each(booster.update, 2)
         best = min(times, key=lambda mode: statistics.median(times[mode]))
-        return f"{best}-wise", modes[best]
+        self.mode, self._booster = f"{best}-wise", modes[best]
 
     def rounds(self, n: int, clock: Clock = time.process_time) -> list[float]:
+        if self._booster is None:
+            self._choose_layout()
         return time_each(self._booster.update, n, clock)
 
     def predict(self, X: Any) -> np.ndarray:
-        return self._booster.predict(X, raw_score=True, num_threads=self._threads)
+        return self._booster.predict(X, raw_score=True, num_threads=self._params["num_threads"])
 
 
 class LightGBMAllStumps(LightGBM):

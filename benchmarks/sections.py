@@ -26,7 +26,7 @@ PLAIN_SUM = "plain sum"
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure: rounds a turn, turns, and wall seconds per contender and section."""
+    """How long to measure: rounds a turn, turns, and CPU seconds per contender and section."""
 
     rounds: int
     turns: int
@@ -96,7 +96,8 @@ def rounds_and_binning(data: Data, effort: Effort) -> tuple[Results, Results]:
     progress("  rounds, in turns")
     for name, samples in interleave(samplers, effort.turns, effort.budget).items():
         rounds[name].turns += samples
-        rounds[name].mode = ready[name].mode if name in ready else ""
+    for name, contender in ready.items():  # known only after the rounds
+        rounds[name].mode = contender.mode
     _bin_again(data, binning, effort)
     return rounds, binning
 
@@ -108,9 +109,9 @@ def _first_binning(contender: Contender | None, result: Result) -> Result:
 
 def _warm_up(name: str, contender: Contender, effort: Effort, samplers: dict[str, Sampler], results: Results) -> None:
     """First rounds allocate and are not counted, unless one is so long that it must stand for all."""
-    start = time.perf_counter()
+    start = time.process_time()
     first = contender.rounds(1)
-    if time.perf_counter() - start > effort.budget / 2:
+    if time.process_time() - start > effort.budget / 2:
         results[name].turns.append(first)
         return
     seconds = statistics.median(contender.rounds(2))
@@ -170,17 +171,20 @@ def two_threads(data: Data, effort: Effort) -> dict[str, Any]:
     for kind in (Dualboost, LightGBM):
         progress(f"  one and two threads of {kind.name}")
         try:
-            pair = {str(threads): prepare(kind, data, threads) for threads in (1, 2)}
+            with one_cell():
+                speed[kind.name] = _speed_up(kind, data, effort)
         except Skip as skip:
             speed[kind.name] = str(skip)
-            continue
-        for contender in pair.values():
-            contender.rounds(3)
-        samplers: dict[str, Sampler] = {
-            threads: lambda contender=contender: contender.rounds(effort.rounds, time.perf_counter)
-            for threads, contender in pair.items()
-        }
-        taken = interleave(samplers, effort.turns, effort.budget)
-        one, two = (statistics.median(chain.from_iterable(taken[threads])) for threads in ("1", "2"))
-        speed[kind.name] = {"one": one, "two": two, "speed_up": one / two}
     return speed
+
+
+def _speed_up(kind: type[Contender], data: Data, effort: Effort) -> dict[str, float]:
+    pair = {str(threads): prepare(kind, data, threads) for threads in (1, 2)}
+    for contender in pair.values():
+        contender.rounds(3)
+    samplers: dict[str, Sampler] = {
+        threads: lambda contender=contender: contender.rounds(effort.rounds, time.perf_counter)
+        for threads, contender in pair.items()
+    }
+    taken = {threads: Result(turns) for threads, turns in interleave(samplers, effort.turns, effort.budget).items()}
+    return {"one": taken["1"].seconds, "two": taken["2"].seconds, "speed_up": taken["1"].times(taken["2"])}

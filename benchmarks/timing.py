@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from math import inf
 
 Clock = Callable[[], float]
 Sampler = Callable[[], list[float]]
@@ -52,14 +53,18 @@ def time_each(step: Callable[[], object], n: int, clock: Clock = time.process_ti
 
 
 def interleave(samplers: dict[str, Sampler], repeats: int, budget: float) -> dict[str, Turns]:
-    """Ask each sampler in turn, `repeats` times; one that would exceed `budget` wall seconds stops earlier."""
+    """Ask each sampler in turn, `repeats` times; one that fails or would exceed `budget` CPU seconds stops earlier."""
     samples: dict[str, Turns] = {name: [] for name in samplers}
     spent = dict.fromkeys(samplers, 0.0)
     for turn in range(repeats):
         for name, sampler in samplers.items():
             if turn and spent[name] * (turn + 1) / turn > budget:
                 continue
-            start = time.perf_counter()
-            samples[name].append(sampler())
-            spent[name] += time.perf_counter() - start
+            start = time.process_time()
+            try:
+                with one_cell():
+                    samples[name].append(sampler())
+            except Skip:
+                spent[name] = inf
+            spent[name] += time.process_time() - start
     return samples

@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from hypothesis import settings
 
 import reference
-from dualboost.boosters import Booster, Corrective
+from dualboost.boosters import Booster, Corrective, TotallyCorrective
 from dualboost.game import Game
 from dualboost.learners import Answer, Learner, Matrix, Oracle, Stumps
 from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
 from dualboost.rows import Rows
-from dualboost.sets import Capped, Simplex, WeightSet
+from dualboost.sets import Ball, BinaryEntropy, Capped, Penalty, Simplex, WeightSet
+from reference import BinaryEntropyModel, Model, NormModel
 
 # The same examples every time: a failure belongs to the change that caused it. HYPOTHESIS_PROFILE=search looks further.
 settings.register_profile("dualboost", deadline=None, derandomize=True, max_examples=30, database=None)
@@ -29,10 +30,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dualboost"))
 
 @dataclass(frozen=True)
 class SetCase:
-    """A set for m rows, and the caps that the reference should use for rows of these sample weights."""
+    """A set for m rows, and its model in the reference for rows of these sample weights."""
 
     make: Callable[[int], WeightSet]
-    caps: Callable[[np.ndarray], np.ndarray]
+    model: Callable[[np.ndarray], Model]
 
 
 def share(weights: np.ndarray) -> np.ndarray:
@@ -49,14 +50,24 @@ def exact_caps(m: int) -> np.ndarray:
     return share(3.0 ** np.arange(m))
 
 
+def feasible(radius: float, m: int, p: float) -> float:
+    """A radius that some distribution over m rows has."""
+    return max(radius, m ** (1 / p - 1))
+
+
 SETS = {
-    "simplex": SetCase(lambda m: Simplex(), lambda k: np.ones(len(k))),
-    "nu 0.3": SetCase(lambda m: Capped(nu=0.3), lambda k: np.minimum(share(k) / 0.3, 1)),
-    "nu 0.77": SetCase(lambda m: Capped(nu=0.77), lambda k: np.minimum(share(k) / 0.77, 1)),
-    "nu tiny": SetCase(lambda m: Capped(nu=1e-3), lambda k: np.minimum(share(k) / 1e-3, 1)),
-    "nu 1": SetCase(lambda m: Capped(nu=1.0), lambda k: share(k)),
-    "caps": SetCase(lambda m: Capped(caps=uneven_caps(m)), lambda k: np.minimum(uneven_caps(len(k)) * k, 1)),
-    "caps of sum 1": SetCase(lambda m: Capped(caps=exact_caps(m)), lambda k: np.minimum(exact_caps(len(k)) * k, 1)),
+    "simplex": SetCase(lambda m: Simplex(), Model),
+    "nu 0.3": SetCase(lambda m: Capped(nu=0.3), lambda k: Model(k, share(k) / 0.3)),
+    "nu 0.77": SetCase(lambda m: Capped(nu=0.77), lambda k: Model(k, share(k) / 0.77)),
+    "nu tiny": SetCase(lambda m: Capped(nu=1e-3), lambda k: Model(k, share(k) / 1e-3)),
+    "nu 1": SetCase(lambda m: Capped(nu=1.0), lambda k: Model(k, share(k))),
+    "caps": SetCase(lambda m: Capped(caps=uneven_caps(m)), lambda k: Model(k, uneven_caps(len(k)) * k)),
+    "caps of sum 1": SetCase(lambda m: Capped(caps=exact_caps(m)), lambda k: Model(k, exact_caps(len(k)) * k)),
+    "l2 ball": SetCase(lambda m: Ball(2, feasible(0.6, m, 2)), lambda k: NormModel(k, 2, limit=feasible(0.6, len(k), 2))),
+    "l3 ball": SetCase(lambda m: Ball(3, feasible(0.45, m, 3)), lambda k: NormModel(k, 3, limit=feasible(0.45, len(k), 3))),
+    "l2 penalty": SetCase(lambda m: Penalty(2, 0.5), lambda k: NormModel(k, 2, nu=0.5)),
+    "l inf penalty": SetCase(lambda m: Penalty(np.inf, 1.5), lambda k: NormModel(k, np.inf, nu=1.5)),
+    "binary entropy": SetCase(lambda m: BinaryEntropy(), BinaryEntropyModel),
 }
 
 
@@ -76,17 +87,22 @@ class LossCase:
     make: Callable[[int], Loss]
     smooth: bool
     value: Callable[[np.ndarray, np.ndarray], float]
+    accuracy: float = 1e-13
+    """Of the twin."""
 
 
 def soft_margin_case(set_case: SetCase, eta: float = np.inf) -> LossCase:
     def value(z: np.ndarray, weights: np.ndarray) -> float:
-        caps, prior = set_case.caps(weights), share(weights)
+        model = set_case.model(weights)
         if eta == np.inf:
-            return -reference.average_lowest(z, caps)
-        d = reference.entropic_by_sorting(z, eta, caps, prior)
-        return float(-d @ z) - reference.kl(d, prior) / eta
+            return -model.relaxed_margin(z)
+        if not model.exact:
+            return -model.conic_entropic(z, eta)
+        d = reference.entropic_by_sorting(z, eta, model.caps, model.prior)
+        return float(-d @ z) - reference.kl(d, model.prior) / eta
 
-    return LossCase(lambda m: SoftMargin(set_case.make(m), eta), eta < np.inf, value)
+    accuracy = 1e-13 if set_case.model(np.ones(6)).exact else 1e-12 if eta == np.inf else 3e-7
+    return LossCase(lambda m: SoftMargin(set_case.make(m), eta), eta < np.inf, value, accuracy)
 
 
 LOSSES = {
@@ -171,6 +187,8 @@ BOOSTERS: dict[str, Booster] = {
     "corrective, printed": Corrective(stop="printed"),
     "corrective, halving": Corrective(smoothing="halving"),
     "corrective, halving search": Corrective(step="search", smoothing="halving"),
+    "totally corrective": TotallyCorrective(),
+    "totally corrective, 3 halving": TotallyCorrective(columns=3, smoothing="halving"),
 }
 
 
@@ -187,8 +205,7 @@ class Problem:
     keys: list
     A: np.ndarray
     """The whole class as one matrix: column j is y h_j(x), in index order."""
-    caps: np.ndarray
-    prior: np.ndarray
+    model: Model
 
     def weights_over_class(self, keys, w) -> np.ndarray:
         number = {key: j for j, key in enumerate(self.keys)}
@@ -207,7 +224,7 @@ def problem(set_case: SetCase, learner_case: LearnerCase, m: int = 12, seed: int
     game = Game(SoftMargin(set_case.make(m)).bind(rows), learner_case.make().bind(X, y, rows), rows, tol=tol)
     members = learner_case.members(X)
     A = np.array([y * values for _, values in members]).T
-    return Problem(game, X, y, [key for key, _ in members], A, set_case.caps(weights), share(weights))
+    return Problem(game, X, y, [key for key, _ in members], A, set_case.model(weights))
 
 
 def matrix_game(A: np.ndarray, weight_set: WeightSet, tol: float, weights=None) -> Game:
@@ -224,6 +241,9 @@ class CountingOracle(Oracle):
     def best(self, d, k=1) -> Answer:
         self.asked += 1
         return self.inner.best(d, k)
+
+    def column(self, hypothesis):
+        return self.inner.column(hypothesis)
 
     def margins(self, hypotheses, w):
         return self.inner.margins(hypotheses, w)

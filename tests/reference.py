@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
+from scipy.special import xlogy
 
 # ---- distributions under caps -------------------------------------------------------------------------------------
 
@@ -95,23 +97,12 @@ def conic(minimand, constraints) -> float:
 
     value = cp.Variable()  # as an epigraph: the value is not recomputed at entries that are a hair below 0
     problem = cp.Problem(cp.Minimize(value), [minimand <= value, *constraints])
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-    assert problem.status == "optimal", problem.status
-    return float(value.value)
-
-
-def conic_entropic(z, eta, caps, prior) -> float:
-    import cvxpy as cp
-
-    d = cp.Variable(len(z))
-    return conic(z @ d + cp.sum(cp.rel_entr(d, prior)) / eta, [d >= 0, d <= caps, cp.sum(d) == 1])
-
-
-def conic_euclidean(v, caps) -> float:
-    import cvxpy as cp
-
-    d = cp.Variable(len(v))
-    return conic(cp.sum_squares(d - v), [d >= 0, d <= caps, cp.sum(d) == 1])
+    for accuracy in (1e-10, 1e-8):  # not every cone gets as far as the first
+        with warnings.catch_warnings(action="ignore"):
+            problem.solve(solver=cp.CLARABEL, tol_gap_abs=accuracy, tol_gap_rel=accuracy, tol_feas=accuracy)
+        if problem.status == "optimal":
+            return float(value.value)
+    raise AssertionError(problem.status)
 
 
 def conic_loss(A, prior, budget, kind: str) -> float:
@@ -121,6 +112,166 @@ def conic_loss(A, prior, budget, kind: str) -> float:
     w = cp.Variable(A.shape[1])
     per_row = cp.logistic(-A @ w) if kind == "logistic" else cp.exp(-A @ w)
     return conic(prior @ per_row, [cp.norm1(w) <= budget])
+
+
+# ---- models of sets -------------------------------------------------------------------------------------------------
+
+
+class Model:
+    """A set of row weights for rows of given sample weights, said as plainly as possible. By default the simplex at no price.
+
+    `caps` bounds each row; `exact` says that d is determined by caps alone, so that sorting and linear programs apply.
+    """
+
+    exact = True
+
+    def __init__(self, weights: np.ndarray, caps: np.ndarray | None = None):
+        self.weights = np.asarray(weights, dtype=float)
+        self.prior = self.weights / self.weights.sum()
+        self.caps = np.ones(len(weights)) if caps is None else np.minimum(caps, 1.0)
+
+    def price(self, d: np.ndarray) -> float:
+        return 0.0
+
+    def inside(self, d: np.ndarray, atol: float = 1e-12) -> bool:
+        return bool(np.all(d >= 0) and np.all(d <= self.caps * (1 + 1e-14) + 1e-16) and abs(d.sum() - 1) <= atol)
+
+    def relaxed_margin(self, z: np.ndarray) -> float:
+        return average_lowest(z, self.caps)
+
+    def divergence(self, d: np.ndarray) -> float:
+        return kl(d, self.prior)
+
+    def largest_divergence(self) -> float:
+        return float(np.log((self.caps / self.prior).max()))
+
+    def points(self, count: int, seed: int) -> list[np.ndarray]:
+        return random_points(self.caps, count, seed)
+
+    # the same for the conic solver: expressions of a variable d
+
+    def cost_expression(self, d):
+        return 0.0
+
+    def limits(self, d) -> list:
+        import cvxpy as cp
+
+        return [d >= 0, d <= self.caps, cp.sum(d) == 1]
+
+    def divergence_expression(self, d):
+        import cvxpy as cp
+
+        return cp.sum(cp.rel_entr(d, self.prior))
+
+    def conic_entropic(self, z: np.ndarray, eta: float) -> float:
+        import cvxpy as cp
+
+        d = cp.Variable(len(z))
+        return conic(z @ d + self.cost_expression(d) + self.divergence_expression(d) / eta, self.limits(d))
+
+    def conic_euclidean(self, v: np.ndarray) -> float:
+        import cvxpy as cp
+
+        d = cp.Variable(len(v))
+        return conic(cp.sum_squares(d - v) / 2 + self.cost_expression(d), self.limits(d))
+
+    def conic_game(self, A: np.ndarray) -> float:
+        """min over d of the largest |edge| plus the price: what no ensemble of weight 1 exceeds."""
+        import cvxpy as cp
+
+        d = cp.Variable(len(A))
+        return conic(cp.norm_inf(A.T @ d) + self.cost_expression(d), self.limits(d))
+
+    def game_value(self, A: np.ndarray) -> float:
+        return lp_smallest_edge(A, self.caps) if self.exact else self.conic_game(A)
+
+
+class NormModel(Model):
+    """|d|_p <= limit, or the price nu |d|_p. A row of weight k is k entries of d/k: |d| = (sum of k^(1-p) d^p)^(1/p)."""
+
+    exact = False
+
+    def __init__(self, weights: np.ndarray, p: float, limit: float = np.inf, nu: float = 0.0):
+        super().__init__(weights)
+        self.p, self.limit, self.nu = p, limit, nu
+        self.scale = 1 / self.weights if p == np.inf else self.weights ** ((1 - p) / p)
+
+    def norm(self, d: np.ndarray) -> float:
+        return float(np.linalg.norm(self.scale * d, self.p))
+
+    def dual(self, x: np.ndarray) -> float:
+        q = 1.0 if self.p == np.inf else np.inf if self.p == 1 else self.p / (self.p - 1)
+        return float(np.linalg.norm(x / self.scale, q))
+
+    def price(self, d):
+        return self.nu * self.norm(d) if self.nu else 0.0
+
+    def inside(self, d, atol=1e-12):
+        return super().inside(d, atol) and self.norm(d) <= self.limit * (1 + 1e-11)
+
+    def relaxed_margin(self, z):
+        """max over g of g - limit |[g - z]_+|_dual; or the largest g with |[g - z]_+|_dual <= nu. By halving, then golden section."""
+        low, high = float(z.min()), float(z.min()) + 1e4 * (1 + float(np.ptp(z)))
+        if self.nu:
+            high = low + self.nu + 1
+            for _ in range(100):
+                g = (low + high) / 2
+                low, high = (g, high) if self.dual(np.maximum(g - z, 0)) <= self.nu else (low, g)
+            return low
+        gain = lambda g: g - self.limit * self.dual(np.maximum(g - z, 0))  # noqa: E731
+        golden = (5**0.5 - 1) / 2
+        for _ in range(120):
+            left, right = high - golden * (high - low), low + golden * (high - low)
+            low, high = (left, high) if gain(left) < gain(right) else (low, right)
+        return gain((low + high) / 2)
+
+    def points(self, count, seed):
+        """Points of the simplex, drawn towards the prior until the norm fits."""
+        return [self.prior + self._share(d) * (d - self.prior) for d in super().points(count, seed)]
+
+    def _share(self, d: np.ndarray) -> float:
+        if self.norm(d) <= self.limit:
+            return 1.0
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.norm(self.prior + middle * (d - self.prior)) <= self.limit else (low, middle)
+        return low
+
+    def cost_expression(self, d):
+        return self.nu * self._norm_expression(d) if self.nu else 0.0
+
+    def limits(self, d):
+        return super().limits(d) + ([self._norm_expression(d) <= self.limit] if self.limit < np.inf else [])
+
+    def _norm_expression(self, d):
+        import cvxpy as cp
+
+        return cp.norm(cp.multiply(self.scale, d), "inf" if self.p == np.inf else self.p)
+
+
+class BinaryEntropyModel(Model):
+    """The simplex with the binary entropy, summed over copies of d/k each."""
+
+    exact = False
+
+    def divergence(self, d):
+        def entropy(d):
+            x = d / self.weights
+            return float(self.weights @ (xlogy(x, x) + xlogy(1 - x, 1 - x)))
+
+        return entropy(d) - entropy(self.prior)
+
+    def largest_divergence(self):
+        M = self.weights.sum()
+        return float(np.log(M) + (M - 1) * np.log(M / (M - 1))) if M > 1 else 0.0
+
+    def divergence_expression(self, d):
+        import cvxpy as cp
+
+        M, x = self.weights.sum(), cp.multiply(1 / self.weights, d)
+        least = self.weights.sum() * (xlogy(1 / M, 1 / M) + xlogy(1 - 1 / M, 1 - 1 / M))
+        return -self.weights @ (cp.entr(x) + cp.entr(1 - x)) - least
 
 
 # ---- linear programs over a matrix --------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Binning against naive NumPy twins, and what weights, order, storage and extreme values must not change."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -37,7 +39,7 @@ def naive_codes(x, cuts):
 
 def naive_midpoints(values):
     cuts = []
-    for a, b in zip(values[:-1].tolist(), values[1:].tolist()):
+    for a, b in itertools.pairwise(values.tolist()):
         t = a + (b - a) / 2 if abs(b - a) < float("inf") else a / 2 + b / 2
         cuts.append(t if a <= t < b else a)
     return np.array(cuts)
@@ -185,7 +187,15 @@ def test_no_copy_of_strange_layouts():
     rng = np.random.default_rng(3)
     base = rng.standard_normal((700, 60))
     base[rng.random(base.shape) < 0.1] = np.nan
-    views = [np.asfortranarray(base), base[::-1], base[:, ::-1], base[::3, 5::7], base.T, base[::-2, ::-2], base[:, 3:4]]
+    views = [
+        np.asfortranarray(base),
+        base[::-1],
+        base[:, ::-1],
+        base[::3, 5::7],
+        base.T,
+        base[::-2, ::-2],
+        base[:, 3:4],
+    ]
     for X in views:
         for max_bins in (5, 255):
             assert_same(bin_columns(X, max_bins=max_bins), bin_columns(np.ascontiguousarray(X), max_bins=max_bins))
@@ -355,8 +365,8 @@ def test_weights_of_any_ratio():
         ({"X": np.eye(2), "max_bins": 256}, ValueError, "max_bins"),
         ({"X": np.eye(2), "max_bins": 2.5}, TypeError, "max_bins"),
         ({"X": np.eye(2), "threads": 0}, ValueError, "threads"),
-        ({"X": np.eye(2), "weights": np.ones(3)}, ValueError, "one weight"),
-        ({"X": np.eye(2), "weights": np.ones((2, 1))}, ValueError, "one weight"),
+        ({"X": np.eye(2), "weights": np.ones(3)}, ValueError, "one number"),
+        ({"X": np.eye(2), "weights": np.ones((2, 1))}, ValueError, "one number"),
         ({"X": np.eye(2), "weights": [1, -1]}, ValueError, "negative"),
         ({"X": np.eye(2), "weights": [1, np.nan]}, ValueError, "finite"),
         ({"X": np.eye(2), "weights": [1, np.inf]}, ValueError, "finite"),
@@ -398,3 +408,78 @@ def test_encode_finds_every_cut(n_cuts, spread):
         codes = np.empty((1, len(X)), dtype=np.uint8)
         kernels.encode_dense(X, cuts, np.array([0, len(cuts)]), codes, 1)
         np.testing.assert_array_equal(codes[0], naive_codes(X[:, 0], cuts))
+
+
+KERNEL_CALLS = {
+    "cut_dense": (np.eye(3), None, 255, 1),
+    "cut_sparse": (3, np.array([0, 1, 3]), np.array([1, 0, 2], np.int32), np.ones(3), None, 255, 1),
+    "encode_dense": (np.eye(3), np.full(3, 0.5), np.arange(4), np.empty((3, 3), np.uint8), 1),
+    "encode_sparse": (np.array([0, 1, 3]), np.ones(3), np.full(2, 0.5), np.arange(3), np.empty(3, np.uint8), 1),
+    "modes_dense": (np.zeros((2, 3), np.uint8), 1),
+    "modes_sparse": (3, np.array([0, 1, 3]), np.ones(3, np.uint8), np.zeros(2, np.uint8)),
+    "pack_dense": (
+        np.eye(3, dtype=np.uint8),
+        np.array([0, 2], np.int32),
+        np.zeros(2, np.uint8),
+        np.arange(3),
+        np.empty(2, np.int32),
+        np.empty(2, np.uint8),
+        1,
+    ),
+    "pack_sparse": (
+        3,
+        np.array([0, 1, 3]),
+        np.array([1, 0, 2], np.int32),
+        np.ones(3, np.uint8),
+        np.zeros(2, np.uint8),
+        np.array([0], np.int32),
+        np.zeros(1, np.uint8),
+        np.array([0, 1]),
+        np.empty(1, np.int32),
+        np.empty(1, np.uint8),
+        1,
+    ),
+    "fill_sparse": (
+        3,
+        np.array([0, 1, 3]),
+        np.array([1, 0, 2], np.int32),
+        np.ones(3, np.uint8),
+        np.zeros(2, np.uint8),
+        np.array([1], np.int32),
+        np.empty((1, 3), np.uint8),
+    ),
+}
+
+
+def mutations(value):
+    """Other values of the same kind: longer, shorter, out of range, of another type."""
+    if isinstance(value, np.ndarray):
+        yield from (value[:-1], np.concatenate([value, value]), value.astype(complex), value[..., None])
+        if value.dtype.kind == "i":
+            yield from (value - 5, value + 5, value[::-1].copy(), value * 1000)
+    elif value is not None:
+        yield from (-1, 0, 1, 256, 10**12, "a", 1.5)
+
+
+@pytest.mark.parametrize("name", KERNEL_CALLS)
+def test_kernels_refuse_arrays_that_do_not_fit(name):
+    """Whatever one argument is replaced by, the call returns or raises a sentence: it never reads out of range."""
+    arguments = KERNEL_CALLS[name]
+    kernel = getattr(kernels, name)
+    kernel(*arguments)
+    refused = 0
+    for k, value in enumerate(arguments):
+        for other in mutations(value):
+            if name.endswith("sparse") and k == 0 and isinstance(other, int) and other > 10**6:
+                continue  # a matrix with that many rows is fine, but its masses need not be allocated here
+            try:
+                kernel(*arguments[:k], other, *arguments[k + 1 :])
+            except (ValueError, TypeError):
+                refused += 1
+    assert refused > len(arguments)
+
+
+def test_broadcast_rows_and_columns():
+    X = np.broadcast_to(np.arange(5.0)[:, None], (5, 3))
+    assert_same(bin_columns(X), bin_columns(X.copy()))
+    assert bin_columns(np.broadcast_to(np.arange(3.0), (5, 3))).dense_features.size == 0

@@ -20,7 +20,6 @@ from dualboost.sets import Capped, Simplex
 
 every_booster = pytest.mark.parametrize("booster", BOOSTERS.values(), ids=BOOSTERS)
 every_set = pytest.mark.parametrize("set_case", SETS.values(), ids=SETS)
-every_learner = pytest.mark.parametrize("learner_case", LEARNERS.values(), ids=LEARNERS)
 WEIGHTS = np.array([1, 3, 1, 2, 1, 1, 4, 1, 2, 1, 1, 1.0])
 
 
@@ -32,8 +31,12 @@ def check_state(made: Problem, state: State) -> None:
     w = made.weights_over_class(state.pool.keys[: len(state.w)], state.w)
     np.testing.assert_allclose(state.z, made.A @ w, atol=1e-13)
     assert np.abs(state.w).sum() <= made.game.budget * (1 + 1e-14)
-    assert np.all(state.d >= 0) and np.all(state.d <= made.caps * (1 + 1e-14)) and abs(state.d.sum() - 1) <= 1e-13
-    assert state.best.objective <= state.best.bound + 1e-14
+    assert made.model.inside(state.d, atol=1e-13)
+    assert state.best.objective <= state.best.bound + 1e-13
+    best = made.weights_over_class(state.pool.keys[: len(state.best.w)], state.best.w)
+    assert abs(state.best.objective - made.model.relaxed_margin(made.A @ best)) <= 1e-12, "attained by best.w"
+    proof = made.game.budget * np.abs(made.A.T @ state.best.d).max() + made.model.price(state.best.d)
+    assert abs(state.best.bound - proof) <= 1e-13, "proved by best.d"
 
 
 def check_run(made: Problem, booster: Booster, most: int = 40) -> State:
@@ -46,16 +49,16 @@ def check_run(made: Problem, booster: Booster, most: int = 40) -> State:
         check_state(made, state)
         assert state.best.objective >= objective and state.best.bound <= bound
         objective, bound = state.best.objective, state.best.bound
-        assert state.best.objective >= reference.average_lowest(state.z, made.caps) - 1e-13
-        assert state.best.bound <= np.abs(made.A.T @ state.d).max() + 1e-13
+        assert state.best.objective >= made.model.relaxed_margin(state.z) - 1e-12
+        assert state.best.bound <= np.abs(made.A.T @ state.d).max() + made.model.price(state.d) + 1e-13
     assert state.t == most - 1 or state.status
     return state
 
 
 def check_bounds_hold(made: Problem, state: State) -> None:
-    """The optimum of the linear program lies between what was reached and what was proved."""
-    optimum, _ = reference.lp_largest_margin(made.A, made.caps)
-    assert state.best.objective <= optimum + 1e-9 and optimum <= state.best.bound + 1e-9
+    """The optimum of the linear or conic program lies between what was reached and what was proved."""
+    optimum, slack = made.model.game_value(made.A), 1e-9 if made.model.exact else 1e-6
+    assert state.best.objective <= optimum + slack and optimum <= state.best.bound + slack
 
 
 # ---- the contract -----------------------------------------------------------------------------------------------------
@@ -66,12 +69,17 @@ def test_every_public_booster_is_in_the_registry():
     assert {type(booster) for booster in BOOSTERS.values()} == public and public
 
 
+# Relaxations other than caps have slow references: each meets one learner of either kind.
+COMBINATIONS = [
+    (s, l) for s in SETS for l in LEARNERS if SETS[s].model(np.ones(6)).exact or l in ("matrix, reals", "stumps, missing")
+]
+
+
 @every_booster
-@every_set
-@every_learner
-def test_the_state_every_round(booster, set_case, learner_case):
-    made = problem(set_case, learner_case, seed=1, tol=0.02, weights=WEIGHTS)
-    state = check_run(made, booster, most=25)
+@pytest.mark.parametrize("set_name, learner_name", COMBINATIONS)
+def test_the_state_every_round(booster, set_name, learner_name):
+    made = problem(SETS[set_name], LEARNERS[learner_name], seed=1, tol=0.02, weights=WEIGHTS)
+    state = check_run(made, booster, most=16)
     check_bounds_hold(made, state)
     assert state.t > 0, "the run did something"
 
@@ -81,14 +89,15 @@ def test_the_state_every_round(booster, set_case, learner_case):
 def test_every_run_ends_within_the_tolerance(booster, set_case):
     for seed in range(2):
         made = problem(set_case, LEARNERS["stumps, ties"], seed=seed, tol=0.1)
-        for state, _ in islice(rounds(made.game, booster), 5000):
+        for state, _ in islice(rounds(made.game, booster), 5000):  # noqa: B007
             pass
         assert state.status
-        optimum, _ = reference.lp_largest_margin(made.A, made.caps)
-        assert optimum - reference.average_lowest(state.z, made.caps) <= 1.5 * 0.1 or state.best.objective >= optimum - 0.1 - 1e-9
-        if booster.stop == "certified":
-            assert state.certificate.gap <= 0.1 and state.best.objective >= optimum - 0.1 - 1e-9
-        assert state.t <= 2 * rounds_needed(made.game.loss.set.radius, 0.1, booster.stop) + 20
+        optimum, certified = made.model.game_value(made.A), getattr(booster, "stop", "certified") == "certified"
+        reached = state.best.objective if certified else made.model.relaxed_margin(state.z)
+        assert optimum - reached <= (0.1 if certified else 0.15) + 1e-6
+        assert state.certificate.gap <= 0.1 or not certified
+        # Halving plays a geometric series of such runs: at most 4/3 of the last one in all, and a few rounds more.
+        assert state.t <= 1.5 * rounds_needed(made.game.loss.set.radius, 0.1, "certified" if certified else "printed") + 20
 
 
 def snapshot(state: State) -> tuple:
@@ -103,9 +112,10 @@ def test_resumed_is_continued_to_the_bit(booster, set_name, learner_name, order)
     def fresh():
         return problem(SETS[set_name], LEARNERS[learner_name], m=12, seed=5, tol=0.01, weights=WEIGHTS).game
 
+    half = min(8, len(list(islice(rounds(fresh(), booster), 16))) // 2)
     game = fresh()
-    state = list(islice(rounds(game, booster), 8))[-1][0]
-    assert state.t == 7 and not state.status
+    state = list(islice(rounds(game, booster), half))[-1][0]
+    assert half > 0 and not state.status
     if order == "forget first":
         game.forget()
     pickled = pickle.dumps(state)
@@ -114,7 +124,7 @@ def test_resumed_is_continued_to_the_bit(booster, set_name, learner_name, order)
     elsewhere = fresh()
     elsewhere.forget()
     resumed = [snapshot(s) for s, _ in islice(rounds(elsewhere, booster, pickle.loads(pickled)), 60)]
-    assert continued == resumed and len(continued) > 5
+    assert continued == resumed and len(continued) > 1
 
 
 def test_a_pickled_state_is_data_only():
@@ -170,7 +180,7 @@ def test_other_losses_with_a_budget(booster, kind, budget):
         assert np.abs(state.w).sum() <= budget * (1 + 1e-14)
         assert game.loss.value(state.z) <= best + 1e-13, "each step descends"
         best = game.loss.value(state.z)
-    optimum = reference.conic_loss(made.A, made.prior, budget, kind.__name__.lower())
+    optimum = reference.conic_loss(made.A, made.model.prior, budget, kind.__name__.lower())
     assert -state.best.bound - 1e-7 <= optimum <= -state.best.objective + 1e-7
     assert state.t > 0
 

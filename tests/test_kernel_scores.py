@@ -15,7 +15,14 @@ def make_model(rng, n_features, used, most_cuts=20, pool=None):
     cut_start = np.concatenate(([0], np.cumsum([len(c) for c in per_feature]))).astype(np.int64)
     cuts = np.concatenate([*per_feature, []]).astype(np.float64)
     tables = rng.standard_normal(len(cuts) + used)
-    return {"features": features, "cut_start": cut_start, "cuts": cuts, "tables": tables, "missing": rng.standard_normal(used), "base": 0.25}
+    return {
+        "features": features,
+        "cut_start": cut_start,
+        "cuts": cuts,
+        "tables": tables,
+        "missing": rng.standard_normal(used),
+        "base": 0.25,
+    }
 
 
 def naive(X, model):
@@ -24,7 +31,11 @@ def naive(X, model):
         begin, end = model["cut_start"][u], model["cut_start"][u + 1]
         x = np.asarray(X[:, feature], dtype=np.float64)
         table = model["tables"][begin + u : end + u + 1]
-        out += np.where(np.isnan(x), model["missing"][u], table[np.searchsorted(model["cuts"][begin:end], x, side="left").clip(0, end - begin)])
+        out += np.where(
+            np.isnan(x),
+            model["missing"][u],
+            table[np.searchsorted(model["cuts"][begin:end], x, side="left").clip(0, end - begin)],
+        )
     return out
 
 
@@ -75,7 +86,13 @@ def test_values_on_the_cuts():
 def test_a_feature_may_have_very_many_cuts():
     rng = np.random.default_rng(3)
     X, cuts = rng.standard_normal((2_000, 1)), np.unique(rng.standard_normal(70_000))
-    model = {"features": np.array([0], np.int32), "cut_start": np.array([0, len(cuts)]), "cuts": cuts, "missing": np.zeros(1), "base": 0.0}
+    model = {
+        "features": np.array([0], np.int32),
+        "cut_start": np.array([0, len(cuts)]),
+        "cuts": cuts,
+        "missing": np.zeros(1),
+        "base": 0.0,
+    }
     model["tables"] = rng.standard_normal(len(cuts) + 1)
     np.testing.assert_array_equal(predict(X, model), naive(X, model))
 
@@ -168,7 +185,15 @@ def test_wrong_types_and_shapes():
         predict(np.zeros(3), good())
     with pytest.raises(ValueError, match="out"):
         kernels.predict_dense(np.zeros((2, 3)), **good(), out=np.zeros(3), threads=1)
-    with pytest.raises(TypeError):
-        frozen = np.zeros(2)
-        frozen.flags.writeable = False
-        kernels.predict_dense(np.zeros((2, 3)), **good(), out=frozen, threads=1)
+    frozen = np.zeros(2)
+    frozen.flags.writeable = False
+    for out in (frozen, np.zeros(2, dtype=np.float32), np.zeros(4)[::2], [0.0, 0.0], None):  # never written to a copy
+        with pytest.raises(TypeError):
+            kernels.predict_dense(np.zeros((2, 3)), **good(), out=out, threads=1)
+        with pytest.raises(TypeError):
+            predict_sparse_to(out)
+
+
+def predict_sparse_to(out):
+    S = sp.csr_matrix(np.eye(2, 3))
+    kernels.predict_sparse(3, S.indptr, S.indices, S.data, **good(), out=out, threads=1)

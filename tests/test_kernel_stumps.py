@@ -159,7 +159,7 @@ def test_edges_within_a_tie_of_each_other_go_to_the_lowest_index():
         d = rng.integers(0, 3, 6) / 16 + rng.integers(0, 4, 6) * 0.37e-12
         stumps, edges, _ = unpack(search_of(table).best(d, 4))
         expected, expected_edges, _ = naive_best(table, d, 4)
-        assert stumps == expected
+        assert stumps == expected and np.allclose(edges, expected_edges, rtol=0, atol=1e-15)
         again += np.any(np.diff(np.abs(expected_edges)) > 0)
     assert again > 0  # answers out of order of |edge|: the tie rule did something
 
@@ -201,7 +201,7 @@ def packable_table(rng, m):
     binary = (rng.random((m, 20)) < rng.random(20)).astype(np.uint8)
     few = rng.integers(0, rng.integers(2, 17, 8), (m, 8)).astype(np.uint8)
     few[(rng.random((m, 8)) < 0.1) & (np.arange(8) % 2 == 0)] = MISSING
-    wide = rng.integers(0, 255, (m, 2)).astype(np.uint8)
+    wide = rng.integers(0, 255 if m < 10_000 else 30, (m, 2)).astype(np.uint8)
     codes = np.hstack([wide[:, :1], onehot, binary, few, wide[:, 1:]])
     missing = (codes == MISSING).any(axis=0)
     cuts = np.where(codes == MISSING, 0, codes).max(axis=0).astype(int)

@@ -204,5 +204,7 @@ def _row_weights(weights: Any, n_rows: int) -> np.ndarray | None:
         return None
     weights = np.ascontiguousarray(weights, dtype=np.float64)
     if weights.shape != (n_rows,):
-        raise ValueError(f"There must be one weight for each of the {n_rows} rows of X, not an array of shape {weights.shape}.")
+        raise ValueError(
+            f"Weights must be one number for each of the {n_rows} rows of X, not of shape {weights.shape}."
+        )
     return weights

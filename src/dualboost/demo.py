@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Experiment", "main", "run"]
 
 _SEED = 0
-_ROUNDS = 10_000  # about a second; the gap shrinks slowly, and the picture should show it
+_ROUNDS = 10_000  # a second or two; the gap shrinks slowly, and the picture should show it
 _BAR = 24  # characters of the longest bar
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dualboost.learners.base import Answer, Oracle
+from dualboost.learners.base import Answer, ColumnStore, Oracle
 from dualboost.losses.base import Loss
 from dualboost.rows import Rows
 
@@ -41,6 +42,11 @@ class Game:
             raise ValueError(f"rtol is a relative accuracy and must not be negative, not {self.rtol!r}.")
         if not 0 < self.budget < np.inf:
             raise ValueError(f"The budget bounds the weight of the ensemble and must be above 0, not {self.budget!r}.")
+
+    @cached_property
+    def columns(self) -> ColumnStore:
+        """The columns of the pool, for boosters that look at all of them again."""
+        return ColumnStore(self.oracle)
 
     def forget(self) -> None:
         """Drop every warm start, so that a run continued here and one resumed elsewhere agree to the bit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -118,6 +118,7 @@ def solve(
         raise ValueError(f"max_rounds must be a whole number of at least 1, not {max_rounds!r}.")
     oracle, present = _bound_oracle(A, sample_weight)
     _check_margin_range(oracle, loss)
+    loss = _without_absent_rows(loss, present)
     game = Game(loss.bind(oracle.rows), oracle, oracle.rows, budget, tol)
     outcome = play(game, Corrective() if booster is None else booster, max_rounds)
     distribution = np.zeros(len(present))
@@ -137,8 +138,9 @@ def _bound_oracle(A, sample_weight) -> tuple[Oracle, np.ndarray]:
         if sample_weight is not None:
             raise ValueError("A bound learner has its row weights already; give sample_weight to its Rows instead.")
         return A, np.ones(len(A.rows), dtype=bool)
-    if np.ndim(A) != 2 and not hasattr(A, "tocsc"):
-        raise ValueError("solve needs a matrix A[i, j] = y_i h_j(x_i), dense or scipy.sparse, or a bound learner.")
+    A = A.tocsr() if hasattr(A, "tocsr") else np.asarray(A)
+    if A.ndim != 2 or 0 in A.shape:
+        raise ValueError("solve needs a matrix A[i, j] = y_i h_j(x_i) that is not empty, dense or scipy.sparse, or a bound learner.")
     if sample_weight is None:
         present = np.ones(A.shape[0], dtype=bool)
         return Matrix().bind(A, None, Rows.of(A.shape[0])), present
@@ -148,6 +150,16 @@ def _bound_oracle(A, sample_weight) -> tuple[Oracle, np.ndarray]:
     present = weights > 0
     rows = Rows.of(weights[present])
     return Matrix().bind(A if present.all() else A[present], None, rows), present
+
+
+def _without_absent_rows(loss: Loss, present: np.ndarray) -> Loss:
+    """The loss for the rows that are left: the cap of an absent row goes with it."""
+    caps = loss.set.caps if isinstance(loss, SoftMargin) and isinstance(loss.set, Capped) else None
+    if caps is None or present.all():
+        return loss
+    if np.shape(caps) != present.shape:
+        raise ValueError(f"caps must hold one number per row: {len(present)}, not an array of shape {np.shape(caps)}.")
+    return replace(loss, set=Capped(caps=np.asarray(caps)[present]))
 
 
 def _check_margin_range(oracle: Oracle, loss: Loss) -> None:

@@ -2,5 +2,6 @@
 
 from dualboost.boosters.base import Booster
 from dualboost.boosters.corrective import Corrective
+from dualboost.boosters.totally_corrective import ERLPBoost, TotallyCorrective
 
-__all__ = ["Booster", "Corrective"]
+__all__ = ["Booster", "Corrective", "ERLPBoost", "TotallyCorrective"]

@@ -52,10 +52,7 @@ class Corrective(Booster):
                 raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}, not {getattr(self, name)!r}.")
 
     def start(self, game: Game) -> State:
-        accuracy = game.tol if self.smoothing == "fixed" else max(game.tol, 0.5 * game.budget)
-        loss = game.loss.smoothed(accuracy)
-        z = np.zeros(len(game.rows))
-        return State(np.zeros(0), z, loss.weights(z), loss, Pool(), memory=accuracy)
+        return first_state(game, self.smoothing)
 
     def ask(self, game: Game, state: State) -> Answer:
         return game.oracle.best(state.d)
@@ -69,20 +66,13 @@ class Corrective(Booster):
         return f"printed rule: the smoothed gap {gap:.3g} is within {game.tol:.3g}" if gap <= game.tol else ""
 
     def update(self, game: Game, state: State, answer: Answer) -> State:
-        loss, accuracy = self._smoothing_of(game, state)
+        loss, accuracy = smoothing_of(game, state, self.smoothing)
         target = np.copysign(game.budget, answer.edges[0])
         step = self._step(game, state, answer, loss, target)
         column = answer.columns[0]
         z = moved(game, state.z, column, step, target)
         w = shifted(state.w, state.pool, answer.hypotheses[0], step, target)
         return replace(state, w=w, z=z, d=loss.weights(z), loss=loss, t=state.t + 1, memory=accuracy)
-
-    def _smoothing_of(self, game: Game, state: State) -> tuple[Loss, float]:
-        accuracy = state.memory
-        while self.smoothing == "halving" and accuracy > game.tol and state.certificate.gap <= accuracy:
-            accuracy = max(accuracy / 2, game.tol)
-        # From the game each time: a resumed state brings a copy of the set, whose warm starts are its own.
-        return game.loss.smoothed(accuracy), accuracy
 
     def _step(self, game: Game, state: State, answer: Answer, loss: Loss, target: float) -> float:
         gap = smoothed_gap(game, state, answer)
@@ -98,6 +88,23 @@ class Corrective(Booster):
             return game.rows.add(target * column - kernels.dot(d, state.z, game.rows.threads))
 
         return longest_ascent(slope, sure)
+
+
+def first_state(game: Game, smoothing: str) -> State:
+    """Nothing in the ensemble; `memory` holds the accuracy that the current smoothing is made for."""
+    accuracy = game.tol if smoothing == "fixed" else max(game.tol, 0.5 * game.budget)
+    loss = game.loss.smoothed(accuracy)
+    z = np.zeros(len(game.rows))
+    return State(np.zeros(0), z, loss.weights(z), loss, Pool(), memory=accuracy)
+
+
+def smoothing_of(game: Game, state: State, smoothing: str) -> tuple[Loss, float]:
+    """The loss to descend next and its accuracy: the old one, or a finer one when that accuracy has been reached."""
+    accuracy = state.memory
+    while smoothing == "halving" and accuracy > game.tol and state.certificate.gap <= accuracy:
+        accuracy = max(accuracy / 2, game.tol)
+    # From the game each time: a resumed state brings a copy of the set, whose warm starts are its own.
+    return game.loss.smoothed(accuracy), accuracy
 
 
 def smoothed_gap(game: Game, state: State, answer: Answer) -> float:

@@ -17,7 +17,7 @@ DUALBOOST_CLONES bool only_known(const double *x, int n, const double *known) {
 
 namespace {
 
-constexpr int64_t kColumnChunk = 256;    // sparse columns handled together, so that buffers are reused
+constexpr int64_t kColumnChunk = 256; // sparse columns handled together, so that buffers are reused
 
 // `work` may run out of memory; an exception must not leave a thread.
 template <class Work> void parallel_guarded(int64_t count, int threads, const Work &work) {
@@ -46,7 +46,7 @@ void check_common(int64_t rows, int max_bins, int threads) {
     require(threads >= 1, "threads must be at least 1.");
 }
 
-Masses make_masses(const std::optional<Vector<const double>> &weights, int64_t rows) {
+Masses make_masses(const std::optional<Doubles> &weights, int64_t rows) {
     if (!weights) return equal_masses(rows);
     require(static_cast<int64_t>(weights->shape(0)) == rows, "There must be one weight for each row of X.");
     return masses_of(weights->data(), rows);
@@ -69,11 +69,12 @@ template <class T> void cut_groups(const DenseProblem &problem, int threads, std
     parallel_guarded(workers, workers, [&](int64_t) {
         GroupBuffers<T> buffers;
         for (int64_t g; (g = next.fetch_add(1)) < groups;)
-            cut_group(problem, group_from(g * kTileColumns, problem.x.columns), buffers, cuts.data() + g * kTileColumns);
+            cut_group(problem, group_from(g * kTileColumns, problem.x.columns), buffers,
+                      cuts.data() + g * kTileColumns);
     });
 }
 
-nb::tuple cut_dense(const AnyMatrix &array, const std::optional<Vector<const double>> &weights, int max_bins, int threads) {
+nb::tuple cut_dense(const AnyMatrix &array, const std::optional<Doubles> &weights, int max_bins, int threads) {
     Matrix x = view(array);
     check_common(x.rows, max_bins, threads);
     std::vector<std::vector<double>> cuts(static_cast<size_t>(x.columns));
@@ -90,8 +91,7 @@ nb::tuple cut_dense(const AnyMatrix &array, const std::optional<Vector<const dou
 }
 
 // Row numbers must ascend strictly inside a column: then there are no duplicates either.
-SparseColumns checked(int64_t n_rows, const Vector<const int64_t> &start, const Vector<const int32_t> &rows,
-                      const Vector<const double> &values) {
+SparseColumns checked(int64_t n_rows, const Longs &start, const Ints &rows, const Doubles &values) {
     int64_t columns = static_cast<int64_t>(start.shape(0)) - 1, entries = static_cast<int64_t>(rows.shape(0));
     require(columns >= 0 && start.data()[0] == 0 && start.data()[columns] == entries &&
                 static_cast<int64_t>(values.shape(0)) == entries,
@@ -100,7 +100,8 @@ SparseColumns checked(int64_t n_rows, const Vector<const int64_t> &start, const 
     for (int64_t j = 0; j < columns; ++j) {
         int64_t begin = start.data()[j], end = start.data()[j + 1];
         require(begin <= end && end <= entries, "The column starts of a sparse matrix must not decrease.");
-        for (int64_t k = begin, last = -1; k < end; last = rows.data()[k++]) fine &= rows.data()[k] > last && rows.data()[k] < n_rows;
+        for (int64_t k = begin, last = -1; k < end; last = rows.data()[k++])
+            fine &= rows.data()[k] > last && rows.data()[k] < n_rows;
     }
     require(fine, "The row numbers of a sparse column must ascend and lie in range.");
     return {n_rows, columns, start.data(), rows.data(), values.data()};
@@ -108,21 +109,20 @@ SparseColumns checked(int64_t n_rows, const Vector<const int64_t> &start, const 
 
 // Calls work(begin, end) for ranges of columns.
 template <class Work> void for_column_chunks(int64_t columns, int threads, const Work &work) {
-    parallel_guarded((columns + kColumnChunk - 1) / kColumnChunk, threads, [&](int64_t k) {
-        work(k * kColumnChunk, std::min(columns, (k + 1) * kColumnChunk));
-    });
+    parallel_guarded((columns + kColumnChunk - 1) / kColumnChunk, threads,
+                     [&](int64_t k) { work(k * kColumnChunk, std::min(columns, (k + 1) * kColumnChunk)); });
 }
 
-template <class T> void cut_sparse_columns(const SparseProblem &problem, int threads, std::vector<std::vector<double>> &cuts) {
+template <class T>
+void cut_sparse_columns(const SparseProblem &problem, int threads, std::vector<std::vector<double>> &cuts) {
     for_column_chunks(problem.x.n_columns, threads, [&](int64_t begin, int64_t end) {
         SparseBuffers<T> buffers;
         for (int64_t j = begin; j < end; ++j) cuts[static_cast<size_t>(j)] = cut_sparse_column(problem, j, buffers);
     });
 }
 
-nb::tuple cut_sparse(int64_t n_rows, const Vector<const int64_t> &start, const Vector<const int32_t> &rows,
-                     const Vector<const double> &values, const std::optional<Vector<const double>> &weights, int max_bins,
-                     int threads) {
+nb::tuple cut_sparse(int64_t n_rows, const Longs &start, const Ints &rows, const Doubles &values,
+                     const std::optional<Doubles> &weights, int max_bins, int threads) {
     check_common(n_rows, max_bins, threads);
     SparseColumns x = checked(n_rows, start, rows, values);
     std::vector<std::vector<double>> cuts(static_cast<size_t>(x.n_columns));
@@ -152,29 +152,31 @@ DUALBOOST_CLONES bool any_infinite(const double *x, int n) {
     return found != 0;
 }
 
-void check_cuts(const Vector<const double> &cuts, const Vector<const int64_t> &cut_start, int64_t columns) {
+void check_cuts(const Doubles &cuts, const Longs &cut_start, int64_t columns) {
     const int64_t *start = cut_start.data();
     require(static_cast<int64_t>(cut_start.shape(0)) == columns + 1 && start[0] == 0 &&
                 start[columns] == static_cast<int64_t>(cuts.shape(0)),
             "cut_start must have one entry more than X has columns, begin with 0 and end with the number of cuts.");
     for (int64_t j = 0; j < columns; ++j)
-        require(start[j] <= start[j + 1] && start[j + 1] - start[j] < kMissing, "A column must have between 0 and 254 cuts.");
+        require(start[j] <= start[j + 1] && start[j + 1] - start[j] < kMissing,
+                "A column must have between 0 and 254 cuts.");
 }
 
 constexpr const char *kInfinite = "X contains infinity; replace it by a finite number or by NaN, which means missing.";
 
 // codes[j, i] = number of cuts of column j below X[i, j]; 255 = missing.
-void encode_dense(const AnyMatrix &array, const Vector<const double> &cuts, const Vector<const int64_t> &cut_start,
-                  const Grid<uint8_t> &codes, int threads) {
+void encode_dense(const AnyMatrix &array, const Doubles &cuts, const Longs &cut_start, const Grid<uint8_t> &codes,
+                  int threads) {
     Matrix x = view(array);
     check_cuts(cuts, cut_start, x.columns);
     require(static_cast<int64_t>(codes.shape(0)) == x.columns && static_cast<int64_t>(codes.shape(1)) == x.rows,
             "codes must have one row for each column of X.");
     require(threads >= 1, "threads must be at least 1.");
     nb::gil_scoped_release released;
+    const int64_t *start = cut_start.data();
     std::vector<CutIndex> index;
     for (int64_t j = 0; j < x.columns; ++j)
-        index.push_back(make_cut_index(cuts.data() + cut_start.data()[j], cut_start.data()[j + 1] - cut_start.data()[j], x.rows, kMissing));
+        index.push_back(make_cut_index(cuts.data() + start[j], start[j + 1] - start[j], x.rows, kMissing));
     std::atomic<bool> finite{true};
     parallel(chunk_count(x.rows), useful_threads(threads, x.rows * x.columns), [&](int64_t chunk) {
         int64_t end = std::min(x.rows, (chunk + 1) * kChunk);
@@ -186,7 +188,8 @@ void encode_dense(const AnyMatrix &array, const Vector<const double> &cuts, cons
                 load_tile(x, [first](int i) { return first + i; }, rows, group.columns, group.width, tile);
                 for (int c = 0; c < group.width; ++c) {
                     uint8_t *out = codes.data() + (j + c) * x.rows + first;
-                    for_codes(index[static_cast<size_t>(j + c)], tile[c], rows, [out](int i, int32_t code) { out[i] = static_cast<uint8_t>(code); });
+                    auto write = [out](int i, int32_t code) { out[i] = static_cast<uint8_t>(code); };
+                    for_codes(index[static_cast<size_t>(j + c)], tile[c], rows, write);
                     if (any_infinite(tile[c], rows)) finite = false;
                 }
             }
@@ -195,10 +198,11 @@ void encode_dense(const AnyMatrix &array, const Vector<const double> &cuts, cons
 }
 
 // The same for the listed entries of sparse columns.
-void encode_sparse(const Vector<const int64_t> &start, const Vector<const double> &values, const Vector<const double> &cuts,
-                   const Vector<const int64_t> &cut_start, const Vector<uint8_t> &codes, int threads) {
+void encode_sparse(const Longs &start, const Doubles &values, const Doubles &cuts, const Longs &cut_start,
+                   const Vector<uint8_t> &codes, int threads) {
     int64_t columns = static_cast<int64_t>(start.shape(0)) - 1, entries = static_cast<int64_t>(values.shape(0));
-    require(columns >= 0 && start.data()[0] == 0 && start.data()[columns] == entries && static_cast<int64_t>(codes.shape(0)) == entries &&
+    require(columns >= 0 && start.data()[0] == 0 && start.data()[columns] == entries &&
+                static_cast<int64_t>(codes.shape(0)) == entries &&
                 std::is_sorted(start.data(), start.data() + columns + 1),
             "The column starts, values and codes of a sparse matrix do not fit together.");
     check_cuts(cuts, cut_start, columns);
@@ -221,7 +225,8 @@ void encode_sparse(const Vector<const int64_t> &start, const Vector<const double
 // ---- Storage ---------------------------------------------------------------------------------------------------
 
 nb::tuple modes_to_numpy(Modes &&modes) {
-    return nb::make_tuple(to_numpy(std::move(modes.code)), to_numpy(std::move(modes.count)), to_numpy(std::move(modes.missing)));
+    return nb::make_tuple(to_numpy(std::move(modes.code)), to_numpy(std::move(modes.count)),
+                          to_numpy(std::move(modes.missing)));
 }
 
 nb::tuple modes_dense(const Grid<const uint8_t> &codes, int threads) {
@@ -239,8 +244,7 @@ nb::tuple modes_dense(const Grid<const uint8_t> &codes, int threads) {
     return modes_to_numpy(std::move(modes));
 }
 
-nb::tuple modes_sparse(int64_t n_rows, const Vector<const int64_t> &start, const Vector<const uint8_t> &codes,
-                       const Vector<const uint8_t> &zero_codes) {
+nb::tuple modes_sparse(int64_t n_rows, const Longs &start, const Bytes &codes, const Bytes &zero_codes) {
     auto columns = static_cast<int64_t>(zero_codes.shape(0));
     require(static_cast<int64_t>(start.shape(0)) == columns + 1 && start.data()[0] == 0 &&
                 start.data()[columns] == static_cast<int64_t>(codes.shape(0)) &&
@@ -266,10 +270,11 @@ nb::tuple modes_sparse(int64_t n_rows, const Vector<const int64_t> &start, const
 
 constexpr const char *kMiscounted = "The number of exceptions of a column is not the one announced.";
 
-void pack_dense(const Grid<const uint8_t> &codes, const Vector<const int32_t> &columns, const Vector<const uint8_t> &defaults,
-                const Vector<const int64_t> &start, const Vector<int32_t> &rows_out, const Vector<uint8_t> &codes_out, int threads) {
+void pack_dense(const Grid<const uint8_t> &codes, const Ints &columns, const Bytes &defaults, const Longs &start,
+                const Vector<int32_t> &rows_out, const Vector<uint8_t> &codes_out, int threads) {
     auto n_rows = static_cast<int64_t>(codes.shape(1));
-    PackedColumns packed = checked_packing(static_cast<int64_t>(codes.shape(0)), columns, defaults, start, rows_out, codes_out);
+    PackedColumns packed =
+        checked_packing(static_cast<int64_t>(codes.shape(0)), columns, defaults, start, rows_out, codes_out);
     require(threads >= 1, "threads must be at least 1.");
     nb::gil_scoped_release released;
     std::atomic<bool> complete{true};
@@ -279,9 +284,9 @@ void pack_dense(const Grid<const uint8_t> &codes, const Vector<const int32_t> &c
     require(complete, kMiscounted);
 }
 
-void pack_sparse(int64_t n_rows, const Vector<const int64_t> &start, const Vector<const int32_t> &rows, const Vector<const uint8_t> &codes,
-                 const Vector<const uint8_t> &zero_codes, const Vector<const int32_t> &columns, const Vector<const uint8_t> &defaults,
-                 const Vector<const int64_t> &packed_start, const Vector<int32_t> &rows_out, const Vector<uint8_t> &codes_out, int threads) {
+void pack_sparse(int64_t n_rows, const Longs &start, const Ints &rows, const Bytes &codes, const Bytes &zero_codes,
+                 const Ints &columns, const Bytes &defaults, const Longs &packed_start, const Vector<int32_t> &rows_out,
+                 const Vector<uint8_t> &codes_out, int threads) {
     SparseCodes x = checked_codes(n_rows, start, rows, codes, zero_codes);
     PackedColumns packed = checked_packing(x.n_columns, columns, defaults, packed_start, rows_out, codes_out);
     require(threads >= 1, "threads must be at least 1.");
@@ -295,36 +300,42 @@ void pack_sparse(int64_t n_rows, const Vector<const int64_t> &start, const Vecto
 }
 
 // out[k, :] = the full column columns[k].
-void fill_sparse(int64_t n_rows, const Vector<const int64_t> &start, const Vector<const int32_t> &rows, const Vector<const uint8_t> &codes,
-                 const Vector<const uint8_t> &zero_codes, const Vector<const int32_t> &columns, const Grid<uint8_t> &out) {
+void fill_sparse(int64_t n_rows, const Longs &start, const Ints &rows, const Bytes &codes, const Bytes &zero_codes,
+                 const Ints &columns, const Grid<uint8_t> &out) {
     SparseCodes x = checked_codes(n_rows, start, rows, codes, zero_codes);
-    require(out.shape(0) == columns.shape(0) && static_cast<int64_t>(out.shape(1)) == n_rows, "out must have one row for each column asked.");
+    require(out.shape(0) == columns.shape(0) && static_cast<int64_t>(out.shape(1)) == n_rows,
+            "out must have one row for each column asked.");
     for (size_t k = 0; k < columns.shape(0); ++k)
         require(columns.data()[k] >= 0 && columns.data()[k] < x.n_columns, "A column number is out of range.");
     nb::gil_scoped_release released;
-    for (size_t k = 0; k < columns.shape(0); ++k) fill_column(x, columns.data()[k], out.data() + static_cast<int64_t>(k) * n_rows);
+    for (size_t k = 0; k < columns.shape(0); ++k)
+        fill_column(x, columns.data()[k], out.data() + static_cast<int64_t>(k) * n_rows);
 }
 
-}  // namespace
+} // namespace
 
 void bind_binning(nb::module_ &m) {
     using namespace nb::literals;
+    // What is written to must not be converted: the caller would never see the copy.
     m.def("cut_dense", &cut_dense, "X"_a, "weights"_a.none(), "max_bins"_a, "threads"_a,
           "Cuts of every column: (cuts, cut_start).");
-    m.def("cut_sparse", &cut_sparse, "n_rows"_a, "start"_a, "rows"_a, "values"_a, "weights"_a.none(), "max_bins"_a, "threads"_a,
-          "Cuts of every column of a matrix in compressed columns: (cuts, cut_start).");
-    m.def("encode_dense", &encode_dense, "X"_a, "cuts"_a, "cut_start"_a, "codes"_a, "threads"_a,
+    m.def("cut_sparse", &cut_sparse, "n_rows"_a, "start"_a, "rows"_a, "values"_a, "weights"_a.none(), "max_bins"_a,
+          "threads"_a, "Cuts of every column of a matrix in compressed columns: (cuts, cut_start).");
+    m.def("encode_dense", &encode_dense, "X"_a, "cuts"_a, "cut_start"_a, "codes"_a.noconvert(), "threads"_a,
           "Writes codes[j, i] = number of cuts of column j below X[i, j]; 255 for NaN.");
-    m.def("encode_sparse", &encode_sparse, "start"_a, "values"_a, "cuts"_a, "cut_start"_a, "codes"_a, "threads"_a,
-          "Writes the codes of the listed entries.");
-    m.def("modes_dense", &modes_dense, "codes"_a, "threads"_a, "Most frequent code, its count, and whether 255 occurs, for each column.");
-    m.def("modes_sparse", &modes_sparse, "n_rows"_a, "start"_a, "codes"_a, "zero_codes"_a, "The same for sparse columns.");
-    m.def("pack_dense", &pack_dense, "codes"_a, "columns"_a, "defaults"_a, "start"_a, "rows_out"_a, "codes_out"_a, "threads"_a,
-          "Writes the rows and codes that differ from the default.");
-    m.def("pack_sparse", &pack_sparse, "n_rows"_a, "start"_a, "rows"_a, "codes"_a, "zero_codes"_a, "columns"_a, "defaults"_a,
-          "packed_start"_a, "rows_out"_a, "codes_out"_a, "threads"_a, "The same for sparse columns.");
-    m.def("fill_sparse", &fill_sparse, "n_rows"_a, "start"_a, "rows"_a, "codes"_a, "zero_codes"_a, "columns"_a, "out"_a,
-          "Writes sparse columns in full.");
+    m.def("encode_sparse", &encode_sparse, "start"_a, "values"_a, "cuts"_a, "cut_start"_a, "codes"_a.noconvert(),
+          "threads"_a, "Writes the codes of the listed entries.");
+    m.def("modes_dense", &modes_dense, "codes"_a, "threads"_a,
+          "Most frequent code, its count, and whether 255 occurs, for each column.");
+    m.def("modes_sparse", &modes_sparse, "n_rows"_a, "start"_a, "codes"_a, "zero_codes"_a,
+          "The same for sparse columns.");
+    m.def("pack_dense", &pack_dense, "codes"_a, "columns"_a, "defaults"_a, "start"_a, "rows_out"_a.noconvert(),
+          "codes_out"_a.noconvert(), "threads"_a, "Writes the rows and codes that differ from the default.");
+    m.def("pack_sparse", &pack_sparse, "n_rows"_a, "start"_a, "rows"_a, "codes"_a, "zero_codes"_a, "columns"_a,
+          "defaults"_a, "packed_start"_a, "rows_out"_a.noconvert(), "codes_out"_a.noconvert(), "threads"_a,
+          "The same for sparse columns.");
+    m.def("fill_sparse", &fill_sparse, "n_rows"_a, "start"_a, "rows"_a, "codes"_a, "zero_codes"_a, "columns"_a,
+          "out"_a.noconvert(), "Writes sparse columns in full.");
 }
 
-}  // namespace dualboost
+} // namespace dualboost

@@ -1,7 +1,7 @@
 // Columns of codes, stored in full or as the exceptions to their most frequent code.
 #pragma once
 
-#include "common.hpp"
+#include "search.hpp"
 
 namespace dualboost {
 
@@ -12,7 +12,8 @@ struct Modes {
     std::vector<uint8_t> code, missing;
     std::vector<int64_t> count;
     explicit Modes(int64_t columns)
-        : code(static_cast<size_t>(columns)), missing(static_cast<size_t>(columns)), count(static_cast<size_t>(columns)) {}
+        : code(static_cast<size_t>(columns)), missing(static_cast<size_t>(columns)),
+          count(static_cast<size_t>(columns)) {}
 
     void set(int64_t column, const int64_t *counts) {
         auto j = static_cast<size_t>(column);
@@ -48,11 +49,12 @@ struct PackedColumns {
     uint8_t *codes;
 };
 
-inline PackedColumns checked_packing(int64_t n_columns, const Vector<const int32_t> &columns, const Vector<const uint8_t> &defaults,
-                                     const Vector<const int64_t> &start, const Vector<int32_t> &rows, const Vector<uint8_t> &codes) {
+inline PackedColumns checked_packing(int64_t n_columns, const Ints &columns, const Bytes &defaults, const Longs &start,
+                                     const Vector<int32_t> &rows, const Vector<uint8_t> &codes) {
     auto count = static_cast<int64_t>(columns.shape(0)), entries = static_cast<int64_t>(rows.shape(0));
     require(static_cast<int64_t>(defaults.shape(0)) == count && static_cast<int64_t>(start.shape(0)) == count + 1 &&
-                start.data()[0] == 0 && start.data()[count] == entries && static_cast<int64_t>(codes.shape(0)) == entries &&
+                start.data()[0] == 0 && start.data()[count] == entries &&
+                static_cast<int64_t>(codes.shape(0)) == entries &&
                 std::is_sorted(start.data(), start.data() + count + 1),
             "The arrays of the sparse columns do not fit together.");
     for (int64_t s = 0; s < count; ++s)
@@ -102,11 +104,12 @@ struct SparseCodes {
     const uint8_t *zero_codes;
 };
 
-inline SparseCodes checked_codes(int64_t n_rows, const Vector<const int64_t> &start, const Vector<const int32_t> &rows,
-                                 const Vector<const uint8_t> &codes, const Vector<const uint8_t> &zero_codes) {
+inline SparseCodes checked_codes(int64_t n_rows, const Longs &start, const Ints &rows, const Bytes &codes,
+                                 const Bytes &zero_codes) {
     auto columns = static_cast<int64_t>(zero_codes.shape(0)), entries = static_cast<int64_t>(rows.shape(0));
-    require(static_cast<int64_t>(start.shape(0)) == columns + 1 && start.data()[0] == 0 && start.data()[columns] == entries &&
-                static_cast<int64_t>(codes.shape(0)) == entries && std::is_sorted(start.data(), start.data() + columns + 1),
+    require(static_cast<int64_t>(start.shape(0)) == columns + 1 && start.data()[0] == 0 &&
+                start.data()[columns] == entries && static_cast<int64_t>(codes.shape(0)) == entries &&
+                std::is_sorted(start.data(), start.data() + columns + 1),
             "The column starts, rows and codes of a sparse matrix do not fit together.");
     bool fine = true;
     for (int64_t k = 0; k < entries; ++k) fine &= rows.data()[k] >= 0 && rows.data()[k] < n_rows;
@@ -132,4 +135,4 @@ inline bool pack_sparse_column(const SparseCodes &x, const PackedColumns &packed
     return writer.complete();
 }
 
-}  // namespace dualboost
+} // namespace dualboost

@@ -6,21 +6,22 @@
 
 namespace dualboost {
 
-constexpr int64_t kAllRows = 200000;     // up to here quantiles use all rows,
-constexpr int64_t kSampleRows = 100000;  // above, a sample of this size
-constexpr size_t kTallyLimit = 1 << 16;  // distinct values that a pass over all rows may collect
+constexpr int64_t kAllRows = 200000;    // up to here quantiles use all rows,
+constexpr int64_t kSampleRows = 100000; // above, a sample of this size
+constexpr size_t kTallyLimit = 1 << 16; // distinct values that a pass over all rows may collect
 
 // The rows that place the quantiles: all of them, or one in each of equal blocks. Which one is scrambled, because
 // data often come with a period, but depends on nothing else than the number of rows.
 inline std::vector<int32_t> rows_to_sample(int64_t rows) {
     std::vector<int32_t> sample;
-    if (rows <= kAllRows) return sample;  // empty: all
+    if (rows <= kAllRows) return sample; // empty: all
     sample.resize(static_cast<size_t>(kSampleRows));
     for (int64_t k = 0; k < kSampleRows; ++k) {
         int64_t begin = k * rows / kSampleRows, end = (k + 1) * rows / kSampleRows;
         uint64_t scrambled = (static_cast<uint64_t>(k) + 1) * 0x9E3779B97F4A7C15u;
         scrambled ^= scrambled >> 32;
-        sample[static_cast<size_t>(k)] = static_cast<int32_t>(begin + static_cast<int64_t>(scrambled % static_cast<uint64_t>(end - begin)));
+        auto step = static_cast<int64_t>(scrambled % static_cast<uint64_t>(end - begin));
+        sample[static_cast<size_t>(k)] = static_cast<int32_t>(begin + step);
     }
     return sample;
 }
@@ -67,7 +68,7 @@ class Tally {
         }
     }
 
-    int shift_ = 64 - 10;  // the table has 2^10 slots, later more
+    int shift_ = 64 - 10; // the table has 2^10 slots, later more
     std::vector<uint64_t> keys_ = std::vector<uint64_t>(1024);
     std::vector<int64_t> masses_ = std::vector<int64_t>(1024);
     size_t size_ = 0;
@@ -102,25 +103,32 @@ template <class Use> void for_tiles(const Matrix &x, const ColumnGroup &group, c
     }
 }
 
+// The present values of the rows that count, column by column.
 template <class T> void gather(const DenseProblem &problem, const ColumnGroup &group, std::vector<T> *items) {
     const auto &sample = problem.sample;
     int64_t count = sample.empty() ? problem.x.rows : static_cast<int64_t>(sample.size());
-    for (int c = 0; c < group.width; ++c) {
-        items[c].clear();
-        items[c].reserve(static_cast<size_t>(count));
-    }
+    size_t filled[kTileColumns] = {};
+    for (int c = 0; c < group.width; ++c) items[c].resize(static_cast<size_t>(count));
     Tile tile;
+    int64_t mass[kTileRows];
     for (int64_t first = 0; first < count; first += kTileRows) {
         int rows = static_cast<int>(std::min<int64_t>(kTileRows, count - first));
-        auto row_of = [&](int i) { return sample.empty() ? first + i : static_cast<int64_t>(sample[static_cast<size_t>(first + i)]); };
+        auto row_of = [&](int i) -> int64_t {
+            return sample.empty() ? first + i : sample[static_cast<size_t>(first + i)];
+        };
         load_tile(problem.x, row_of, rows, group.columns, group.width, tile);
-        for (int c = 0; c < group.width; ++c)
+        for (int i = 0; i < rows; ++i) mass[i] = problem.masses[row_of(i)];
+        for (int c = 0; c < group.width; ++c) {
+            T *out = items[c].data();
+            size_t at = filled[c];
             for (int i = 0; i < rows; ++i) {
-                double x = tile[c][i];
-                int64_t mass = problem.masses[row_of(i)];
-                if (x == x && mass > 0) items[c].push_back(make_item<T>(x, mass));
+                out[at] = make_item<T>(tile[c][i], mass[i]);
+                at += (tile[c][i] == tile[c][i]) & (mass[i] > 0); // otherwise the next one takes its place
             }
+            filled[c] = at;
+        }
     }
+    for (int c = 0; c < group.width; ++c) items[c].resize(filled[c]);
 }
 
 inline void tally_all(const DenseProblem &problem, int32_t column, size_t limit, Tally &tally) {
@@ -155,7 +163,8 @@ inline void complete(const DenseProblem &problem, const ColumnGroup &group, Dist
         const Distinct &seen = distinct[place[f]];
         for (size_t k = 0; k < seen.size(); ++k) tallies[static_cast<size_t>(f)].add(to_key(seen.value[k]), 0);
         for (size_t k = 0; k < kKnown; ++k)
-            known[f][k] = seen.size() == 0 ? std::numeric_limits<double>::infinity() : seen.value[std::min(k, seen.size() - 1)];
+            known[f][k] =
+                seen.size() == 0 ? std::numeric_limits<double>::infinity() : seen.value[std::min(k, seen.size() - 1)];
     }
     for_tiles(problem.x, few, [&](int64_t first, int rows, const Tile &tile) {
         bool open = false;
@@ -186,8 +195,8 @@ template <class T> struct GroupBuffers {
     Distinct distinct[kTileColumns];
 };
 
-template <class T>
-void cut_group(const DenseProblem &problem, const ColumnGroup &group, GroupBuffers<T> &buffers, std::vector<double> *cuts) {
+template <class T> void cut_group(const DenseProblem &problem, const ColumnGroup &group, GroupBuffers<T> &buffers,
+                                  std::vector<double> *cuts) {
     gather(problem, group, buffers.items);
     for (int c = 0; c < group.width; ++c)
         collect_distinct(buffers.items[c], buffers.spare, problem.masses.unit, buffers.distinct[c]);
@@ -214,7 +223,7 @@ struct SparseColumns {
 struct SparseProblem {
     SparseColumns x;
     const Masses &masses;
-    const std::vector<uint8_t> &in_sample;  // one flag a row; empty: all rows
+    const std::vector<uint8_t> &in_sample; // one flag a row; empty: all rows
     int64_t sample_mass;
     int max_bins;
 };
@@ -253,4 +262,4 @@ std::vector<double> cut_sparse_column(const SparseProblem &problem, int64_t colu
     return place_cuts(buffers.distinct, problem.max_bins);
 }
 
-}  // namespace dualboost
+} // namespace dualboost

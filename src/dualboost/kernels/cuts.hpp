@@ -9,7 +9,7 @@ namespace dualboost {
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 
 DUALBOOST_INLINE uint64_t to_key(double x) {
-    x += 0.0;  // -0.0 becomes 0.0
+    x += 0.0; // -0.0 becomes 0.0
     uint64_t bits;
     std::memcpy(&bits, &x, 8);
     return bits & kSignBit ? ~bits : bits | kSignBit;
@@ -84,7 +84,8 @@ struct WeightedItem {
 };
 
 // Radix sort, lowest digit first, of `Passes` digits above bit `shift`.
-template <int DigitBits, int Passes, class T> void sort_window(std::vector<T> &items, std::vector<T> &spare, int shift) {
+template <int DigitBits, int Passes, class T>
+void sort_window(std::vector<T> &items, std::vector<T> &spare, int shift) {
     constexpr uint64_t kMask = (1 << DigitBits) - 1;
     size_t n = items.size();
     if (spare.size() < n) spare.resize(n);
@@ -95,7 +96,7 @@ template <int DigitBits, int Passes, class T> void sort_window(std::vector<T> &i
     for (int p = 0; p < Passes; ++p) {
         int digit = shift + p * DigitBits;
         uint32_t *place = counts[p];
-        if (place[(from[0].key >> digit) & kMask] == n) continue;  // all equal
+        if (place[(from[0].key >> digit) & kMask] == n) continue; // all equal
         for (uint32_t b = 0, sum = 0; b <= kMask; ++b) {
             uint32_t count = place[b];
             place[b] = sum;
@@ -171,13 +172,14 @@ inline double between(double a, double b) {
 // Quantiles over distinct values, when there are more values than bins.
 class Quantiles {
   public:
-    Quantiles(const Distinct &distinct, int bins) : values_(distinct), bins_(bins), n_(distinct.size()), heavy_(n_, 0) {}
+    Quantiles(const Distinct &distinct, int bins)
+        : values_(distinct), bins_(bins), n_(distinct.size()), heavy_(n_, 0) {}
 
     std::vector<double> cuts() {
         find_heavy();
         find_segments();
         if (!each_segment_has_a_bin()) {
-            keep_heaviest((bins_ - 1) / 2);  // now each has: there is at most one segment more than heavy values
+            keep_heaviest((bins_ - 1) / 2); // now each has: there is at most one segment more than heavy values
             find_segments();
         }
         share_bins();
@@ -186,7 +188,8 @@ class Quantiles {
     }
 
   private:
-    // Values heavier than a bin's share of what the still heavier ones leave; removing them lowers the share, so repeat.
+    // Values heavier than a bin's share of what the still heavier ones leave; removing them lowers the share, so
+    // repeat.
     void find_heavy() {
         int64_t rest = 0;
         for (int64_t mass : values_.mass) rest += mass;
@@ -242,7 +245,8 @@ class Quantiles {
         for (int spare = bins_ - heavy_count_ - static_cast<int>(segments_.size()); spare > 0; --spare) {
             Segment *fullest = nullptr;
             for (Segment &segment : segments_)
-                if (segment.has_room() && (!fullest || segment.mass_per_bin() > fullest->mass_per_bin() * (1 + kSlack))) fullest = &segment;
+                if (segment.has_room() && (!fullest || segment.mass_per_bin() > fullest->mass_per_bin() * (1 + kSlack)))
+                    fullest = &segment;
             if (!fullest) return;
             ++fullest->bins;
         }
@@ -258,15 +262,18 @@ class Quantiles {
     // Closes a bin before value i when that comes nearer to the bin's share than taking i in.
     void cut_segment(size_t begin, size_t end, int64_t left, int bins) {
         int64_t filled = 0;
+        double limit = tolerant_share(left, bins);
         for (size_t i = begin; i < end && bins > 1; filled += values_.mass[i++]) {
-            double share = static_cast<double>(left) / bins, middle = static_cast<double>(filled) + 0.5 * static_cast<double>(values_.mass[i]);
-            bool enough = middle > share * (1 + kSlack);
-            bool must = static_cast<int64_t>(end - i) < bins;  // each bin that is left needs a value
+            bool enough = static_cast<double>(filled) + 0.5 * static_cast<double>(values_.mass[i]) > limit;
+            bool must = static_cast<int64_t>(end - i) < bins; // each bin that is left needs a value
             if (filled == 0 || !(enough || must)) continue;
             cut_before(i);
             left -= filled, --bins, filled = 0;
+            limit = tolerant_share(left, bins);
         }
     }
+
+    static double tolerant_share(int64_t mass, int bins) { return static_cast<double>(mass) / bins * (1 + kSlack); }
 
     void cut_before(size_t i) { cuts_.push_back(between(values_.value[i - 1], values_.value[i])); }
 
@@ -289,4 +296,4 @@ inline std::vector<double> place_cuts(const Distinct &distinct, int max_bins) {
     return cuts;
 }
 
-}  // namespace dualboost
+} // namespace dualboost

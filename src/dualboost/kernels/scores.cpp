@@ -1,5 +1,5 @@
-// Scores from raw values: every used feature adds one entry of its lookup table. First the search among a feature's cuts,
-// which binning uses too.
+// Scores from raw values: every used feature adds one entry of its lookup table. First the search among a feature's
+// cuts, which binning uses too.
 #include "search.hpp"
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ DUALBOOST_INLINE int32_t linear_cell(double x, double low, double scale, double 
 
 // The upper half of a double as an integer in the same order: in effect the logarithm of |x|, with the sign of x.
 DUALBOOST_INLINE int32_t upper_half(double x) {
-    x += 0.0;  // -0.0 becomes 0.0
+    x += 0.0; // -0.0 becomes 0.0
     int64_t bits;
     std::memcpy(&bits, &x, 8);
     auto upper = static_cast<int32_t>(bits >> 32);
@@ -89,7 +89,7 @@ int32_t find_grid(CutIndex &index, int64_t n, int32_t most_cells) {
     return logarithmic < fullest || fullest > kMostProbes ? logarithmic : divide_linearly(index, n, cells / 2);
 }
 
-}  // namespace
+} // namespace
 
 CutIndex make_cut_index(const double *cuts, int64_t n, int64_t rows, int32_t missing_code) {
     CutIndex index;
@@ -103,7 +103,8 @@ CutIndex make_cut_index(const double *cuts, int64_t n, int64_t rows, int32_t mis
         index.probes = static_cast<int32_t>(n);
         return index;
     }
-    index.probes = n < (1 << 15) ? find_grid(index, n, static_cast<int32_t>(std::min<int64_t>(kMostCells, rows / 4))) : kMostProbes + 1;
+    auto most_cells = static_cast<int32_t>(std::min<int64_t>(kMostCells, rows / 4));
+    index.probes = find_grid(index, n, n < (1 << 15) ? most_cells : 0);
     if (index.probes > kMostProbes) index.way = CutIndex::Way::binary;
     return index;
 }
@@ -148,7 +149,8 @@ void search_padded(const CutIndex &index, const double *x, int n, int32_t *code)
 
 namespace {
 
-// One additive model: feature features[u] has the cuts [cut_start[u], cut_start[u + 1]) and one table entry more than cuts.
+// One additive model: feature features[u] has the cuts [cut_start[u], cut_start[u + 1]) and one table entry more than
+// cuts.
 struct Model {
     int64_t used;
     const int32_t *features;
@@ -164,19 +166,20 @@ struct Model {
     }
 };
 
-Model checked_model(int64_t n_features, const Vector<const int32_t> &features, const Vector<const int64_t> &cut_start,
-                    const Vector<const double> &cuts, const Vector<const double> &tables, const Vector<const double> &missing,
-                    double base) {
+Model checked_model(int64_t n_features, const Ints &features, const Longs &cut_start, const Doubles &cuts,
+                    const Doubles &tables, const Doubles &missing, double base) {
     auto used = static_cast<int64_t>(features.shape(0)), n_cuts = static_cast<int64_t>(cuts.shape(0));
     const int64_t *start = cut_start.data();
     require(static_cast<int64_t>(cut_start.shape(0)) == used + 1 && start[0] == 0 && start[used] == n_cuts,
             "cut_start must have one entry more than features, begin with 0 and end with the number of cuts.");
     require(std::is_sorted(start, start + used + 1), "cut_start must not decrease.");
     require(n_cuts < (int64_t{1} << 30), "There are too many cuts.");
-    require(static_cast<int64_t>(tables.shape(0)) == n_cuts + used, "tables must have one entry more than cuts for each feature.");
+    require(static_cast<int64_t>(tables.shape(0)) == n_cuts + used,
+            "tables must have one entry more than cuts for each feature.");
     require(static_cast<int64_t>(missing.shape(0)) == used, "missing must have one entry for each feature.");
     for (int64_t u = 0; u < used; ++u)
-        require(features.data()[u] >= 0 && features.data()[u] < n_features, "A feature number of the model is out of range.");
+        require(features.data()[u] >= 0 && features.data()[u] < n_features,
+                "A feature number of the model is out of range.");
     return {used, features.data(), start, cuts.data(), tables.data(), missing.data(), base};
 }
 
@@ -214,7 +217,8 @@ std::vector<Term> prepare(const Model &model, int64_t rows) {
     return terms;
 }
 
-void score_chunk(const Model &model, const std::vector<Term> &terms, const Matrix &x, int64_t begin, int64_t end, double *out) {
+void score_chunk(const Model &model, const std::vector<Term> &terms, const Matrix &x, int64_t begin, int64_t end,
+                 double *out) {
     Tile tile;
     for (int64_t first = begin; first < end; first += kTileRows) {
         int rows = static_cast<int>(std::min<int64_t>(kTileRows, end - first));
@@ -226,16 +230,16 @@ void score_chunk(const Model &model, const std::vector<Term> &terms, const Matri
             for (int c = 0; c < width; ++c) {
                 const Term &term = terms[static_cast<size_t>(u + c)];
                 const double *table = term.table.data();
-                for_codes(term.index, tile[c], rows, [scores, table](int i, int32_t code) { scores[i] += table[code]; });
+                for_codes(term.index, tile[c], rows,
+                          [scores, table](int i, int32_t code) { scores[i] += table[code]; });
             }
         }
     }
 }
 
-void predict_dense(const AnyMatrix &array, const Vector<const int32_t> &features, const Vector<const int64_t> &cut_start,
-                   const Vector<const double> &cuts, const Vector<const double> &tables, const Vector<const double> &missing,
-                   double base, const Vector<double> &out, int threads) {
-    constexpr int64_t kFewRows = 128;  // below, preparing the cuts costs more than it saves
+void predict_dense(const AnyMatrix &array, const Ints &features, const Longs &cut_start, const Doubles &cuts,
+                   const Doubles &tables, const Doubles &missing, double base, const Vector<double> &out, int threads) {
+    constexpr int64_t kFewRows = 128; // below, preparing the cuts costs more than it saves
     Matrix x = view(array);
     Model model = checked_model(x.columns, features, cut_start, cuts, tables, missing, base);
     check_output(out, x.rows, threads);
@@ -255,7 +259,8 @@ void predict_dense(const AnyMatrix &array, const Vector<const int32_t> &features
 class Places {
   public:
     Places(const Model &model, int64_t n_features)
-        : table_(static_cast<int32_t *>(std::calloc(static_cast<size_t>(n_features) + 1, sizeof(int32_t))), &std::free) {
+        : table_(static_cast<int32_t *>(std::calloc(static_cast<size_t>(n_features) + 1, sizeof(int32_t))),
+                 &std::free) {
         if (!table_) throw std::bad_alloc();
         for (int64_t u = 0; u < model.used; ++u) {
             int32_t &place = table_.get()[model.features[u]];
@@ -276,9 +281,9 @@ template <class Index, class Value> struct SparseRows {
 };
 
 // Each listed entry replaces the term of a zero. Returns false when a column number is out of range.
-template <class Index, class Value>
-bool score_rows(const Model &model, const SparseRows<Index, Value> &x, const Places &places, const std::vector<double> &at_zero,
-                double all_zero, int64_t begin, int64_t end, double *out) {
+template <class Index, class Value> bool score_rows(const Model &model, const SparseRows<Index, Value> &x,
+                                                    const Places &places, const std::vector<double> &at_zero,
+                                                    double all_zero, int64_t begin, int64_t end, double *out) {
     for (int64_t i = begin; i < end; ++i) {
         double score = all_zero;
         for (int64_t k = x.start[i]; k < static_cast<int64_t>(x.start[i + 1]); ++k) {
@@ -294,7 +299,8 @@ bool score_rows(const Model &model, const SparseRows<Index, Value> &x, const Pla
 
 template <class Index, class Value>
 void score_sparse(const Model &model, const SparseRows<Index, Value> &x, double *out, int threads) {
-    require(x.start[0] == 0 && static_cast<int64_t>(x.start[x.n_rows]) == x.entries && std::is_sorted(x.start, x.start + x.n_rows + 1),
+    require(x.start[0] == 0 && static_cast<int64_t>(x.start[x.n_rows]) == x.entries &&
+                std::is_sorted(x.start, x.start + x.n_rows + 1),
             "indptr must begin with 0, not decrease, and end with the number of entries.");
     Places places(model, x.n_features);
     std::vector<double> at_zero(static_cast<size_t>(model.used));
@@ -310,35 +316,39 @@ void score_sparse(const Model &model, const SparseRows<Index, Value> &x, double 
 
 template <class Index, class Value>
 void predict_sparse(int64_t n_features, const Vector<const Index> &indptr, const Vector<const Index> &indices,
-                    const Vector<const Value> &data, const Vector<const int32_t> &features, const Vector<const int64_t> &cut_start,
-                    const Vector<const double> &cuts, const Vector<const double> &tables, const Vector<const double> &missing,
-                    double base, const Vector<double> &out, int threads) {
+                    const Vector<const Value> &data, const Ints &features, const Longs &cut_start, const Doubles &cuts,
+                    const Doubles &tables, const Doubles &missing, double base, const Vector<double> &out,
+                    int threads) {
     require(n_features >= 0 && n_features < (int64_t{1} << 31), "n_features must lie between 0 and 2^31 - 1.");
     Model model = checked_model(n_features, features, cut_start, cuts, tables, missing, base);
     auto n_rows = static_cast<int64_t>(indptr.shape(0)) - 1, entries = static_cast<int64_t>(indices.shape(0));
-    require(n_rows >= 0 && static_cast<int64_t>(data.shape(0)) == entries, "indptr, indices and data do not fit together.");
+    require(n_rows >= 0 && static_cast<int64_t>(data.shape(0)) == entries,
+            "indptr, indices and data do not fit together.");
     check_output(out, n_rows, threads);
     nb::gil_scoped_release released;
-    score_sparse(model, SparseRows<Index, Value>{n_rows, n_features, entries, indptr.data(), indices.data(), data.data()}, out.data(), threads);
+    score_sparse(model,
+                 SparseRows<Index, Value>{n_rows, n_features, entries, indptr.data(), indices.data(), data.data()},
+                 out.data(), threads);
 }
 
 template <class Index, class Value> void bind_predict_sparse(nb::module_ &m) {
     using namespace nb::literals;
-    m.def("predict_sparse", &predict_sparse<Index, Value>, "n_features"_a, "indptr"_a, "indices"_a, "data"_a, "features"_a,
-          "cut_start"_a, "cuts"_a, "tables"_a, "missing"_a, "base"_a, "out"_a, "threads"_a,
+    m.def("predict_sparse", &predict_sparse<Index, Value>, "n_features"_a, "indptr"_a, "indices"_a, "data"_a,
+          "features"_a, "cut_start"_a, "cuts"_a, "tables"_a, "missing"_a, "base"_a, "out"_a.noconvert(), "threads"_a,
           "The same for compressed rows without duplicates; what is not listed is zero.");
 }
 
-}  // namespace
+} // namespace
 
 void bind_scores(nb::module_ &m) {
     using namespace nb::literals;
-    m.def("predict_dense", &predict_dense, "X"_a, "features"_a, "cut_start"_a, "cuts"_a, "tables"_a, "missing"_a, "base"_a, "out"_a,
-          "threads"_a, "out[i] = base + sum over u of tables[u][number of cuts below X[i, features[u]]], or missing[u] for NaN.");
+    m.def("predict_dense", &predict_dense, "X"_a, "features"_a, "cut_start"_a, "cuts"_a, "tables"_a, "missing"_a,
+          "base"_a, "out"_a.noconvert(), "threads"_a,
+          "out[i] = base + sum over u of tables[u][number of cuts below X[i, features[u]]], or missing[u] for NaN.");
     bind_predict_sparse<int32_t, double>(m);
     bind_predict_sparse<int64_t, double>(m);
     bind_predict_sparse<int32_t, float>(m);
     bind_predict_sparse<int64_t, float>(m);
 }
 
-}  // namespace dualboost
+} // namespace dualboost

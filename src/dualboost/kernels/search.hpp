@@ -3,6 +3,8 @@
 
 #include "common.hpp"
 
+#include <cstdlib>
+
 namespace dualboost {
 
 inline int bit_width(uint64_t x) {
@@ -12,10 +14,15 @@ inline int bit_width(uint64_t x) {
 }
 
 constexpr int kTileRows = 256;  // with eight columns a tile is 16 kB: it stays in the first-level cache
-constexpr int kTileColumns = 8;  // eight doubles are one cache line of a row-major matrix
+constexpr int kTileColumns = 8; // eight doubles are one cache line of a row-major matrix
 
 using Tile = double[kTileColumns][kTileRows];
 
+// Read-only arguments, by what they hold.
+using Doubles = Vector<const double>;
+using Ints = Vector<const int32_t>;
+using Longs = Vector<const int64_t>;
+using Bytes = Vector<const uint8_t>;
 using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 
 // A matrix as NumPy sees it: any strides (in items), float64 or float32; nothing is copied.
@@ -27,21 +34,24 @@ struct Matrix {
 
 inline Matrix view(const AnyMatrix &x) {
     bool is_double = x.dtype() == nb::dtype<double>();
-    if (!is_double && x.dtype() != nb::dtype<float>()) throw nb::type_error("X must be an array of float64 or float32.");
-    return {x.data(), static_cast<int64_t>(x.shape(0)), static_cast<int64_t>(x.shape(1)), x.stride(0), x.stride(1), is_double};
+    if (!is_double && x.dtype() != nb::dtype<float>())
+        throw nb::type_error("X must be an array of float64 or float32.");
+    return {x.data(), static_cast<int64_t>(x.shape(0)), static_cast<int64_t>(x.shape(1)), x.stride(0), x.stride(1),
+            is_double};
 }
 
 inline double value_at(const Matrix &x, int64_t row, int64_t column) {
     int64_t at = row * x.row_stride + column * x.column_stride;
-    return x.is_double ? static_cast<const double *>(x.data)[at] : static_cast<double>(static_cast<const float *>(x.data)[at]);
+    return x.is_double ? static_cast<const double *>(x.data)[at]
+                       : static_cast<double>(static_cast<const float *>(x.data)[at]);
 }
 
-// Copies x[row(i), columns[c]] to tile[c][i]. The loops run along memory: a row-major matrix is read once, line by line,
-// and rows whose distance is a power of two do not throw each other out of the cache.
+// Copies x[row(i), columns[c]] to tile[c][i]. The loops run along memory: a row-major matrix is read once, line by
+// line, and rows whose distance is a power of two do not throw each other out of the cache.
 template <class T, class RowOf>
 void load_tile_of(const T *x, const Matrix &m, RowOf row_of, int rows, const int32_t *columns, int width, Tile &tile) {
     if (std::abs(m.row_stride) >= std::abs(m.column_stride)) {
-        int64_t offset[kTileColumns];  // always eight, the last one repeated: a loop of known length is faster
+        int64_t offset[kTileColumns]; // always eight, the last one repeated: a loop of known length is faster
         for (int c = 0; c < kTileColumns; ++c) offset[c] = columns[std::min(c, width - 1)] * m.column_stride;
         for (int i = 0; i < rows; ++i) {
             const T *row = x + row_of(i) * m.row_stride;
@@ -74,22 +84,23 @@ DUALBOOST_INLINE int64_t count_below(const double *cuts, int64_t n, double x) {
 }
 
 // The cuts of one feature, prepared for many values. The range of the cuts is divided into cells, equal ones or, for
-// skewed features, equal in the logarithm. cell(x) never decreases in x, whatever the rounding, so the cuts in lower cells
-// are below x and those in higher cells above it: only the `probes` cuts that share the cell of x remain to be compared.
+// skewed features, equal in the logarithm. cell(x) never decreases in x, whatever the rounding, so the cuts in lower
+// cells are below x and those in higher cells above it: only the `probes` cuts that share the cell of x remain to be
+// compared.
 struct CutIndex {
     enum class Way {
-        all,          // a handful of cuts: compare with each
-        linear,       // compare with the cuts of one cell
-        logarithmic,  // the same
-        binary,       // the cuts crowd in few cells: `levels` steps in the padded table
+        all,         // a handful of cuts: compare with each
+        linear,      // compare with the cuts of one cell
+        logarithmic, // the same
+        binary,      // the cuts crowd in few cells: `levels` steps in the padded table
     };
     Way way = Way::binary;
     int32_t cells = 0, probes = 0, levels = 0;
-    double low = 0.0, scale = 0.0;                // linear: cell = (x - low) * scale
-    int32_t lowest = 0, highest = 0, shift = 0;  // logarithmic: cell = (upper half of x - lowest) >> shift
+    double low = 0.0, scale = 0.0;              // linear: cell = (x - low) * scale
+    int32_t lowest = 0, highest = 0, shift = 0; // logarithmic: cell = (upper half of x - lowest) >> shift
     int32_t missing_code = 0;
-    std::vector<uint16_t> start;  // for each cell, the number of cuts in lower cells; at last the missing code
-    std::vector<double> cuts;     // padded with +inf, so that no probe leaves the table
+    std::vector<uint16_t> start; // for each cell, the number of cuts in lower cells; at last the missing code
+    std::vector<double> cuts;    // padded with +inf, so that no probe leaves the table
 };
 
 // `rows` is how many values will be looked up: a finer grid is faster but must pay for its construction. NaN gets
@@ -102,7 +113,8 @@ void find_linear_cells(const CutIndex &index, const double *x, int n, int32_t *c
 void find_log_cells(const CutIndex &index, const double *x, int n, int32_t *cell);
 void search_padded(const CutIndex &index, const double *x, int n, int32_t *code);
 
-template <int Probes, class Use> void probe_cells(const CutIndex &index, const double *x, int n, const int32_t *cell, const Use &use) {
+template <int Probes, class Use>
+void probe_cells(const CutIndex &index, const double *x, int n, const int32_t *cell, const Use &use) {
     const uint16_t *start = index.start.data();
     const double *cuts = index.cuts.data();
     for (int i = 0; i < n; ++i) {
@@ -127,4 +139,4 @@ template <class Use> void for_codes(const CutIndex &index, const double *x, int 
     for (int i = 0; i < n; ++i) use(i, found[i]);
 }
 
-}  // namespace dualboost
+} // namespace dualboost

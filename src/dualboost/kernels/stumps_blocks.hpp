@@ -35,59 +35,74 @@ struct Block {
 // Columns being packed: `joint` tells the tuple of each row.
 class Pack {
 public:
-    static constexpr int kMaxLocal = 16;  // codes of a member, a missing value included
+    static constexpr size_t kMaxLocal = 16;  // codes of a member, a missing value included
 
-    Pack(const StumpLayout &layout, int limit) : layout_(layout), limit_(limit) {}
+    Pack(const StumpLayout &layout, size_t limit) : layout_(layout), limit_(limit) {}
 
     static bool suits(const StumpLayout &layout, size_t feature) {
-        return layout.has_stumps(feature) && layout.cuts(feature) + 1 + (layout.missing(feature) ? 1 : 0) <= kMaxLocal;
+        int last = layout.cuts(feature) + (layout.missing(feature) ? 1 : 0);
+        return layout.has_stumps(feature) && last < static_cast<int>(kMaxLocal);
     }
 
-    // Takes the feature in, unless too many tuples would occur.
+    // Takes the feature in, unless too many tuples would occur. Tuples are numbered as they appear; at one too many the
+    // rows done so far get their old numbers back.
     bool add(size_t feature) {
+        constexpr uint16_t unknown = 0xffff;
         const uint8_t *codes = layout_.dense(feature);
-        size_t n = static_cast<size_t>(layout_.rows()), last = static_cast<size_t>(layout_.cuts(feature)) + 1;
-        std::array<uint8_t, kCodes> local{};
-        for (size_t code = 0; code < last; ++code) local[code] = static_cast<uint8_t>(code);
-        local[kMissing] = static_cast<uint8_t>(last);
-        if (joint_.empty()) joint_.assign(n, 0);
-        std::vector<uint8_t> next(static_cast<size_t>(tuples_) * kMaxLocal, 0);
-        for (size_t i = 0; i < n; ++i) next[joint_[i] * size_t{kMaxLocal} + local[codes[i]]] = 1;
-        int occurring = 0;
-        for (uint8_t seen : next) occurring += seen;
-        if (occurring > limit_) return false;
-        renumber(next, local[kMissing]);
-        for (size_t i = 0; i < n; ++i) joint_[i] = next[joint_[i] * size_t{kMaxLocal} + local[codes[i]]];
-        features_.push_back(feature);
+        size_t n = static_cast<size_t>(layout_.rows());
+        std::array<uint8_t, kCodes> local = local_codes(feature);
+        std::vector<uint16_t> number(tuples_ * kMaxLocal, unknown);
+        std::vector<size_t> origin;  // (old tuple, local code) of each new tuple
+        joint_.resize(n, 0);
+        for (size_t i = 0; i < n; ++i) {
+            size_t pair = joint_[i] * kMaxLocal + local[codes[i]];
+            if (number[pair] == unknown) {
+                if (origin.size() == limit_) {
+                    for (size_t k = 0; k < i; ++k) joint_[k] = static_cast<uint8_t>(origin[joint_[k]] / kMaxLocal);
+                    return false;
+                }
+                number[pair] = static_cast<uint16_t>(origin.size());
+                origin.push_back(pair);
+            }
+            joint_[i] = static_cast<uint8_t>(number[pair]);
+        }
+        renumber(origin, feature);
         return true;
     }
 
     size_t size() const { return features_.size(); }
-    int tuples() const { return tuples_; }
+    int32_t tuples() const { return static_cast<int32_t>(tuples_); }
     const std::vector<size_t> &features() const { return features_; }
     const std::array<uint8_t, kCodes> &table(size_t member) const { return tables_[member]; }
     std::vector<uint8_t> release() { return std::move(joint_); }
 
 private:
     const StumpLayout &layout_;
-    int limit_, tuples_ = 1;
+    size_t limit_, tuples_ = 1;
     std::vector<size_t> features_;
     std::vector<std::array<uint8_t, kCodes>> tables_;  // code of each member in each tuple
     std::vector<uint8_t> joint_;
 
-    // next: 1 where (tuple, local code) occurs -> the number of that new tuple.
-    void renumber(std::vector<uint8_t> &next, uint8_t local_missing) {
+    // Codes in a row: a missing value takes the number after the last.
+    std::array<uint8_t, kCodes> local_codes(size_t feature) const {
+        std::array<uint8_t, kCodes> local{};
+        int last = layout_.cuts(feature);
+        for (int code = 0; code <= last; ++code) local[static_cast<size_t>(code)] = static_cast<uint8_t>(code);
+        local[kMissing] = static_cast<uint8_t>(last + 1);
+        return local;
+    }
+
+    void renumber(const std::vector<size_t> &origin, size_t feature) {
         std::vector<std::array<uint8_t, kCodes>> tables(tables_.size() + 1, std::array<uint8_t, kCodes>{});
-        size_t fresh = 0;
-        for (size_t pair = 0; pair < next.size(); ++pair) {
-            if (!next[pair]) continue;
-            size_t tuple = pair / kMaxLocal, code = pair % kMaxLocal;
-            for (size_t j = 0; j < tables_.size(); ++j) tables[j][fresh] = tables_[j][tuple];
-            tables.back()[fresh] = static_cast<uint8_t>(code == local_missing ? kMissing : code);
-            next[pair] = static_cast<uint8_t>(fresh++);
+        for (size_t tuple = 0; tuple < origin.size(); ++tuple) {
+            size_t old = origin[tuple] / kMaxLocal;
+            int code = static_cast<int>(origin[tuple] % kMaxLocal);
+            for (size_t j = 0; j < tables_.size(); ++j) tables[j][tuple] = tables_[j][old];
+            tables.back()[tuple] = static_cast<uint8_t>(code > layout_.cuts(feature) ? kMissing : code);
         }
         tables_.swap(tables);
-        tuples_ = static_cast<int>(fresh);
+        tuples_ = origin.size();
+        features_.push_back(feature);
     }
 };
 
@@ -116,7 +131,7 @@ private:
     // Columns in stored order, so that the one-hot columns of one category meet in one pack. Reading a tuple's histogram
     // costs its size for each member, so small data get small packs.
     void add_dense() {
-        int limit = static_cast<int>(std::min<int64_t>(kCodes, layout_.rows() / 8));
+        size_t limit = static_cast<size_t>(std::min<int64_t>(kCodes, layout_.rows() / 8));
         auto pack = std::make_unique<Pack>(layout_, limit);
         for (size_t slot = 0; slot < layout_.dense_count(); ++slot) {
             size_t f = layout_.dense_feature(slot);

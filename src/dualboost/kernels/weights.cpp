@@ -6,7 +6,7 @@
 
 #include <nanobind/stl/pair.h>
 
-namespace dualboost {
+namespace dualboost::weights {
 namespace {
 
 using In = Vector<const double>;
@@ -134,7 +134,8 @@ void vertex(In v, In caps, Out out) {
     ReleaseForLongWork release(m);
     Caps read = read_caps(caps, m, 1);
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-    fill_vertex(v.data(), m, read, lowest_fill(v.data(), m, read, unknown, unknown, 1), out.data());
+    Filled filled = lowest_fill(v.data(), m, read, unknown, unknown, 1);
+    fill_vertex(v.data(), read.weight, m, read.scale, filled.threshold, filled.mass, out.data());
 }
 
 double euclidean(In z, In caps, double start, Out out, int threads) {
@@ -189,9 +190,7 @@ template <class T> void bind_columns(nb::module_ &m) {
     m.def("dot", &dot<T>, "a"_a.noconvert(), "column"_a.noconvert(), "threads"_a = 1, "sum_i a_i * column_i.");
 }
 
-}  // namespace
-
-void bind_weights(nb::module_ &m) {
+void bind(nb::module_ &m) {
     m.def("entropic", &entropic, "z"_a.noconvert(), "eta"_a, "caps"_a.noconvert(), "offset"_a.noconvert(), "start"_a,
           "out"_a.noconvert(), "threads"_a = 1,
           "out_i = c_i min(1, exp(level + offset_i - eta z_i)) with sum 1, from the level `start` (NaN: unknown); "
@@ -210,4 +209,9 @@ void bind_weights(nb::module_ &m) {
     bind_columns<double>(m);
 }
 
+}  // namespace
+}  // namespace dualboost::weights
+
+namespace dualboost {
+void bind_weights(nb::module_ &m) { weights::bind(m); }
 }  // namespace dualboost

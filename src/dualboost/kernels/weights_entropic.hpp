@@ -1,14 +1,15 @@
 // Entropic projection on {0 <= d <= c, sum d = 1}: d_i = c_i min(1, exp(level + offset_i - eta z_i)).
 //
 // Exponents are computed as eta * (anchor - z_i) + offset_i and multiplied by a ratio afterwards: near the level the
-// difference is exact, however large eta * z is. One pass measures the rows whose status is clear within a band around
-// the guessed level and collects the others; the level is then solved exactly on the collected rows, and a second pass
-// writes. Guesses are tried in turn: the caller's, one from a sample, and at last the exact selection.
+// difference is exact, however large eta * z is. One pass writes the exponentials x_i to `out`, measures the rows whose
+// status is clear within a band around the guessed level and collects the others; the level is then solved exactly on
+// the collected rows, and a second pass turns x into d. Guesses are tried in turn: the caller's, one from a sample, and
+// at last the exact selection.
 #pragma once
 
 #include "weights_shared.hpp"
 
-namespace dualboost {
+namespace dualboost::weights {
 
 struct Entropic {
     const double *z;
@@ -24,172 +25,154 @@ struct Entropic {
 };
 
 constexpr double kWidestBand = 30.0, kNarrowestBand = 0.01;
-constexpr double kHighestExponent = 40.0;  // beyond the widest band: such rows are at their cap in any case
+static_assert(kWidestBand * kLog2e < kHighestPower, "a row beyond the band must stay there when its power is cut");
+// Rows measured before the room for collected rows is looked at again, and before lanes are folded: long sums of equal
+// terms gather rounding errors of one sign.
+constexpr int64_t kStretch = 1 << 11;
 
-// What a pass over one chunk, or over all of them, found. Masses are in units of the caps' scale.
+// What a pass over some rows found. Masses are in units of the caps' scale.
 struct EntropicMass {
-    double capped = 0, free = 0, spoilt = 0;
-    int64_t inside = 0;
+    double capped = 0, free = 0;
+    double total = 0;  // of all z: finite only if every one of them is
     void add(const EntropicMass &other) {
         capped += other.capped;
         free += other.free;
-        spoilt += other.spoilt;
-        inside += other.inside;
+        total += other.total;
     }
 };
 
 struct EntropicLanes {
-    double capped[kLanes] = {}, free[kLanes] = {}, spoilt[kLanes] = {};
-    double x[kLanes];
+    double capped[kLanes] = {}, free[kLanes] = {}, total[kLanes] = {};
+    double power[kLanes];
     int64_t inside[kLanes];
-    DUALBOOST_INLINE EntropicMass sums(int64_t collected) const {
-        return {fold(capped), fold(free), fold(spoilt), collected};
-    }
 };
 
 // ---- Measuring and collecting -------------------------------------------------------------------------------------
 
-DUALBOOST_INLINE void gather_lanes(const double *z, int width, double eta, double anchor, double low, double high,
-                                   EntropicLanes &lanes) {
+// One group of rows: its exponentials to `x`, its masses to the lanes. Each step is a loop of its own: in one loop the
+// compiler entangles their comparisons and spends more on them than on the exponential.
+DUALBOOST_INLINE void measure_lanes(const double *z, int width, double eta2, double anchor, double low, double high,
+                                    double *__restrict x, EntropicLanes &lanes) {
+    for (int l = 0; l < width; ++l)
+        lanes.power[l] = at_least(at_most(eta2 * (anchor - z[l]), kHighestPower), kLowestPower);
+    for (int l = 0; l < width; ++l) x[l] = power_of_two(lanes.power[l]);
     for (int l = 0; l < width; ++l) {
-        double e = eta * (anchor - z[l]);
-        double x = tree_exp(e > kHighestExponent ? kHighestExponent : e);
-        lanes.x[l] = x;
-        lanes.inside[l] = static_cast<int64_t>(x >= low) & static_cast<int64_t>(x < high);
-        lanes.capped[l] += mask(x >= high);
-        lanes.free[l] += mask(x < low) * x;
-        lanes.spoilt[l] += z[l] * 0.0;  // becomes NaN, and stays so, as soon as one z is not finite
+        lanes.inside[l] = static_cast<int64_t>(x[l] >= low) & static_cast<int64_t>(x[l] < high);
+        lanes.capped[l] += mask(x[l] >= high);
+        lanes.free[l] += mask(x[l] < low) * x[l];
+        lanes.total[l] += z[l];
     }
 }
 
-DUALBOOST_INLINE void gather_lanes(const double *z, const double *weight, const double *offset, int width, double eta,
-                                   double anchor, double low, double high, EntropicLanes &lanes) {
+DUALBOOST_INLINE void measure_lanes(const double *z, const double *weight, const double *offset, int width,
+                                    double eta2, double anchor, double low, double high, double *__restrict x,
+                                    EntropicLanes &lanes) {
     for (int l = 0; l < width; ++l) {
-        double e = eta * (anchor - z[l]) + offset[l];
-        double x = tree_exp(e > kHighestExponent ? kHighestExponent : e);
-        lanes.x[l] = x;
-        lanes.inside[l] = static_cast<int64_t>(x >= low) & static_cast<int64_t>(x < high);
-        lanes.capped[l] += mask(x >= high) * weight[l];
-        lanes.free[l] += mask(x < low) * x * weight[l];
-        lanes.spoilt[l] += z[l] * 0.0 + offset[l] * 0.0;
+        double power = eta2 * (anchor - z[l]) + kLog2e * offset[l];
+        lanes.power[l] = at_least(at_most(power, kHighestPower), kLowestPower);
+    }
+    for (int l = 0; l < width; ++l) x[l] = power_of_two(lanes.power[l]);
+    for (int l = 0; l < width; ++l) {
+        lanes.inside[l] = static_cast<int64_t>(x[l] >= low) & static_cast<int64_t>(x[l] < high);
+        lanes.capped[l] += mask(x[l] >= high) * weight[l];
+        lanes.free[l] += mask(x[l] < low) * x[l] * weight[l];
+        lanes.total[l] += z[l] + offset[l];
     }
 }
 
-// Appends the rows inside the band without a branch on each; most groups of lanes have none and are skipped.
-DUALBOOST_INLINE int64_t collect_lanes(const EntropicLanes &lanes, const double *weight, int width, double *kept_x,
-                                       double *kept_weight, int64_t kept) {
+// Appends the rows inside the band without a branch on each; groups of lanes that have none are skipped.
+DUALBOOST_INLINE int64_t collect_lanes(const int64_t *inside, const double *values, int width, double *pile,
+                                       int64_t kept) {
     int64_t any = 0;
-    for (int l = 0; l < width; ++l) any |= lanes.inside[l];
+    for (int l = 0; l < width; ++l) any |= inside[l];
     if (!any) return kept;
     for (int l = 0; l < width; ++l) {
-        kept_x[kept] = lanes.x[l];
-        if (kept_weight) kept_weight[kept] = weight[l];
-        kept += lanes.inside[l];
+        pile[kept] = values[l];
+        kept += inside[l];
     }
     return kept;
 }
 
-DUALBOOST_CLONES inline void gather_plain(const double *z, int64_t n, double eta, double anchor, double low,
-                                          double high, double *kept_x, EntropicMass *mass) {
+// A stretch of rows with equal caps and no offsets; returns how many were collected.
+DUALBOOST_CLONES inline int64_t measure_plain(const double *z, int64_t n, double eta2, double anchor, double low,
+                                              double high, double *x, double *kept_x, EntropicMass *mass) {
     EntropicLanes lanes;
     int64_t kept = 0, j = 0;
     for (; j + kLanes <= n; j += kLanes) {
-        gather_lanes(z + j, kLanes, eta, anchor, low, high, lanes);
-        kept = collect_lanes(lanes, nullptr, kLanes, kept_x, nullptr, kept);
+        measure_lanes(z + j, kLanes, eta2, anchor, low, high, x + j, lanes);
+        kept = collect_lanes(lanes.inside, x + j, kLanes, kept_x, kept);
     }
-    gather_lanes(z + j, static_cast<int>(n - j), eta, anchor, low, high, lanes);
-    kept = collect_lanes(lanes, nullptr, static_cast<int>(n - j), kept_x, nullptr, kept);
-    *mass = lanes.sums(kept);
+    int rest = static_cast<int>(n - j);
+    measure_lanes(z + j, rest, eta2, anchor, low, high, x + j, lanes);
+    kept = collect_lanes(lanes.inside, x + j, rest, kept_x, kept);
+    mass->add({fold(lanes.capped), fold(lanes.free), fold(lanes.total)});
+    return kept;
 }
 
-DUALBOOST_CLONES inline void gather_general(const double *z, PerRow weights, PerRow offsets, int64_t n, double eta,
-                                            double anchor, double low, double high, double *kept_x,
-                                            double *kept_weight, EntropicMass *mass) {
+// A stretch of rows in general; `kept_weight` receives the weights of the collected rows.
+DUALBOOST_CLONES inline int64_t measure_general(const double *z, PerRow weights, PerRow offsets, int64_t n,
+                                                double eta2, double anchor, double low, double high, double *x,
+                                                double *kept_x, double *kept_weight, EntropicMass *mass) {
     Blocks weight(weights), offset(offsets);
     EntropicLanes lanes;
     int64_t kept = 0, j = 0;
     for (; j + kLanes <= n; j += kLanes) {
-        gather_lanes(z + j, weight.at(j), offset.at(j), kLanes, eta, anchor, low, high, lanes);
-        kept = collect_lanes(lanes, weight.at(j), kLanes, kept_x, kept_weight, kept);
+        measure_lanes(z + j, weight.at(j), offset.at(j), kLanes, eta2, anchor, low, high, x + j, lanes);
+        collect_lanes(lanes.inside, weight.at(j), kLanes, kept_weight, kept);
+        kept = collect_lanes(lanes.inside, x + j, kLanes, kept_x, kept);
     }
     int rest = static_cast<int>(n - j);
-    gather_lanes(z + j, weight.at(j), offset.at(j), rest, eta, anchor, low, high, lanes);
-    kept = collect_lanes(lanes, weight.at(j), rest, kept_x, kept_weight, kept);
-    *mass = lanes.sums(kept);
+    measure_lanes(z + j, weight.at(j), offset.at(j), rest, eta2, anchor, low, high, x + j, lanes);
+    collect_lanes(lanes.inside, weight.at(j), rest, kept_weight, kept);
+    kept = collect_lanes(lanes.inside, x + j, rest, kept_x, kept);
+    mass->add({fold(lanes.capped), fold(lanes.free), fold(lanes.total)});
+    return kept;
 }
 
 // ---- Writing ------------------------------------------------------------------------------------------------------
 
-DUALBOOST_INLINE void write_lanes(const double *z, int width, double eta, double anchor, double ratio, double scale,
-                                  double *out, EntropicLanes &lanes) {
+DUALBOOST_INLINE void share_lanes(const double *weight, int width, double ratio, double scale, double *out,
+                                  double *sum) {
     for (int l = 0; l < width; ++l) {
-        double e = eta * (anchor - z[l]);
-        double x = tree_exp(e > kHighestExponent ? kHighestExponent : e) * ratio;
-        double full = mask(x >= 1.0), share = x < 1.0 ? x : 1.0;
+        double share = weight[l] * at_most(out[l] * ratio, 1.0);
         out[l] = scale * share;
-        lanes.capped[l] += full;
-        lanes.free[l] += share - full;
+        sum[l] += share;
     }
 }
 
-DUALBOOST_INLINE void write_lanes(const double *z, const double *weight, const double *offset, int width, double eta,
-                                  double anchor, double ratio, double scale, double *out, EntropicLanes &lanes) {
-    for (int l = 0; l < width; ++l) {
-        double e = eta * (anchor - z[l]) + offset[l];
-        double x = tree_exp(e > kHighestExponent ? kHighestExponent : e) * ratio;
-        double full = mask(x >= 1.0), share = x < 1.0 ? x : 1.0, w = weight[l];
-        out[l] = scale * w * share;
-        lanes.capped[l] += w * full;
-        lanes.free[l] += w * (share - full);
-    }
-}
-
-DUALBOOST_CLONES inline void write_plain(const double *z, int64_t n, double eta, double anchor, double ratio,
-                                         double scale, double *out, EntropicMass *mass) {
-    EntropicLanes lanes;
+// Turns x into d, in place, and returns the sum in units of the scale.
+DUALBOOST_CLONES inline double share_stretch(PerRow weights, int64_t n, double ratio, double scale, double *out) {
+    Blocks weight(weights);
+    double sum[kLanes] = {};
     int64_t j = 0;
-    for (; j + kLanes <= n; j += kLanes) write_lanes(z + j, kLanes, eta, anchor, ratio, scale, out + j, lanes);
-    write_lanes(z + j, static_cast<int>(n - j), eta, anchor, ratio, scale, out + j, lanes);
-    *mass = lanes.sums(0);
+    for (; j + kLanes <= n; j += kLanes) share_lanes(weight.at(j), kLanes, ratio, scale, out + j, sum);
+    share_lanes(weight.at(j), static_cast<int>(n - j), ratio, scale, out + j, sum);
+    return fold(sum);
 }
 
-DUALBOOST_CLONES inline void write_general(const double *z, PerRow weights, PerRow offsets, int64_t n, double eta,
-                                           double anchor, double ratio, double scale, double *out,
-                                           EntropicMass *mass) {
-    Blocks weight(weights), offset(offsets);
-    EntropicLanes lanes;
-    int64_t j = 0;
-    for (; j + kLanes <= n; j += kLanes)
-        write_lanes(z + j, weight.at(j), offset.at(j), kLanes, eta, anchor, ratio, scale, out + j, lanes);
-    int rest = static_cast<int>(n - j);
-    write_lanes(z + j, weight.at(j), offset.at(j), rest, eta, anchor, ratio, scale, out + j, lanes);
-    *mass = lanes.sums(0);
-}
-
-// Writes d and returns its capped and free mass.
-inline EntropicMass entropic_write(Entropic &p, double anchor, double ratio, double *out) {
-    std::vector<EntropicMass> parts(static_cast<size_t>(chunk_count(p.m)));
+inline double entropic_share(Entropic &p, double ratio, double *out) {
+    std::vector<double> parts(static_cast<size_t>(chunk_count(p.m)));
     over_chunks(p.m, p.threads, [&](int64_t k, int64_t begin, int64_t n) {
-        EntropicMass *part = &parts[static_cast<size_t>(k)];
-        if (p.plain())
-            write_plain(p.z + begin, n, p.eta, anchor, ratio, p.caps.scale, out + begin, part);
-        else
-            write_general(p.z + begin, p.caps.weight.from(begin), p.offset.from(begin), n, p.eta, anchor, ratio,
-                          p.caps.scale, out + begin, part);
+        double sum = 0;
+        for (int64_t i = begin; i < begin + n; i += kStretch)
+            sum += share_stretch(p.caps.weight.from(i), std::min(kStretch, begin + n - i), ratio, p.caps.scale, out + i);
+        parts[static_cast<size_t>(k)] = sum;
     });
     ++p.passes;
-    EntropicMass mass;
-    for (const auto &part : parts) mass.add(part);
-    return {mass.capped * p.caps.scale, mass.free * p.caps.scale, 0, 0};
+    double sum = 0;
+    for (double part : parts) sum += part;
+    return sum * p.caps.scale;
 }
 
 // ---- The level inside the band --------------------------------------------------------------------------------------
 
-// Rows near the guessed level, chunk by chunk at the front of each chunk's stretch of `x`; the rest only as masses.
+// The rows of a chunk near the guessed level one by one (weights only where the caps differ), the others as masses.
+struct BandPart {
+    EntropicMass outside;
+    Pile x, weight;
+};
 struct Band {
-    double *x;
-    std::unique_ptr<double[]> weight;  // none where all caps are equal
-    std::vector<EntropicMass> parts;
+    std::vector<BandPart> parts;
     EntropicMass outside;
     double width;
 };
@@ -204,27 +187,24 @@ DUALBOOST_INLINE void weigh_lanes(const double *x, const double *weight, int wid
     }
 }
 
-DUALBOOST_CLONES inline void weigh_chunk(const double *x, PerRow weights, int64_t n, double ratio,
-                                         EntropicMass *mass) {
+DUALBOOST_CLONES inline void weigh_stretch(const double *x, PerRow weights, int64_t n, double ratio,
+                                           EntropicMass *mass) {
     Blocks weight(weights);
     EntropicLanes lanes;
     int64_t j = 0;
     for (; j + kLanes <= n; j += kLanes) weigh_lanes(x + j, weight.at(j), kLanes, ratio, lanes);
     weigh_lanes(x + j, weight.at(j), static_cast<int>(n - j), ratio, lanes);
-    *mass = lanes.sums(0);
+    mass->add({fold(lanes.capped), fold(lanes.free), 0});
 }
 
 inline EntropicMass weigh(const Band &band, double scale, double ratio) {
     EntropicMass all = band.outside;
-    for (size_t k = 0; k < band.parts.size(); ++k) {
-        if (band.parts[k].inside == 0) continue;
-        int64_t begin = static_cast<int64_t>(k) * kChunk;
-        EntropicMass part;
-        PerRow weight{band.weight ? band.weight.get() + begin : nullptr, 1.0};
-        weigh_chunk(band.x + begin, weight, band.parts[k].inside, ratio, &part);
-        all.add(part);
+    for (const BandPart &part : band.parts) {
+        PerRow weight{part.weight.size() > 0 ? part.weight.data() : nullptr, 1.0};
+        for (int64_t i = 0; i < part.x.size(); i += kStretch)
+            weigh_stretch(part.x.data() + i, weight.from(i), std::min(kStretch, part.x.size() - i), ratio, &all);
     }
-    return {all.capped * scale, all.free * scale * ratio, 0, 0};
+    return {all.capped * scale, all.free * scale * ratio, 0};
 }
 
 // The next trial from the masses at `ratio`. In the ratio the sum is concave and piecewise linear, so the Newton step
@@ -310,46 +290,53 @@ inline double sampled_anchor(const Entropic &p) {
 }
 
 inline double band_width(const Entropic &p, double anchor) {
-    std::vector<double> distances;
-    for (int64_t i : sample_rows(p.m, width_sample(p.m))) {
+    double width = eighth_nearest(p.m, [&](int64_t i) {
         double distance = std::fabs(p.exponent(i, anchor));
         require(!std::isnan(distance), "z and offset must be finite.");
-        distances.push_back(distance);
+        return distance;
+    });
+    return std::clamp(width, kNarrowestBand, kWidestBand);
+}
+
+inline void gather_chunk(const Entropic &p, int64_t begin, int64_t end, double anchor, double width, double *out,
+                         BandPart &part) {
+    double low = std::exp(-width), high = std::exp(width), eta2 = p.eta * kLog2e;
+    for (; begin < end; begin += kStretch) {
+        int64_t n = std::min(kStretch, end - begin);
+        part.x.reserve(n);
+        if (p.plain()) {
+            part.x.grow(measure_plain(p.z + begin, n, eta2, anchor, low, high, out + begin, part.x.end(),
+                                      &part.outside));
+            continue;
+        }
+        part.weight.reserve(n);
+        int64_t kept = measure_general(p.z + begin, p.caps.weight.from(begin), p.offset.from(begin), n, eta2, anchor,
+                                       low, high, out + begin, part.x.end(), part.weight.end(), &part.outside);
+        part.x.grow(kept);
+        part.weight.grow(kept);
     }
-    return std::clamp(eighth_nearest(distances), kNarrowestBand, kWidestBand);
 }
 
 inline Band entropic_gather(Entropic &p, double anchor, double width, double *out) {
-    Band band{out, nullptr, std::vector<EntropicMass>(static_cast<size_t>(chunk_count(p.m))), {}, width};
-    // Never cleared, and only the pages that receive rows are ever touched.
-    if (!p.caps.equal()) band.weight.reset(new double[static_cast<size_t>(p.m)]);
-    double low = std::exp(-width), high = std::exp(width);
+    Band band{std::vector<BandPart>(static_cast<size_t>(chunk_count(p.m))), {}, width};
     over_chunks(p.m, p.threads, [&](int64_t k, int64_t begin, int64_t n) {
-        EntropicMass *part = &band.parts[static_cast<size_t>(k)];
-        if (p.plain())
-            gather_plain(p.z + begin, n, p.eta, anchor, low, high, out + begin, part);
-        else
-            gather_general(p.z + begin, p.caps.weight.from(begin), p.offset.from(begin), n, p.eta, anchor, low, high,
-                           out + begin, band.weight ? band.weight.get() + begin : nullptr, part);
+        gather_chunk(p, begin, begin + n, anchor, width, out, band.parts[static_cast<size_t>(k)]);
     });
     ++p.passes;
-    for (const auto &part : band.parts) band.outside.add(part);
-    require(!std::isnan(band.outside.spoilt), "z and offset must be finite.");
+    for (const BandPart &part : band.parts) band.outside.add(part.outside);
+    require(std::isfinite(band.outside.total), "z and offset must be finite, and their sum too.");
     return band;
 }
 
 // Tries one guess; true when `out` holds the projection and `level` its level.
 inline bool entropic_attempt(Entropic &p, double anchor, double *out, double *level) {
-    if (!std::isfinite(anchor)) return false;
-    auto solved = solve_band(entropic_gather(p, anchor, band_width(p, anchor), out), p.caps.scale);
-    if (!solved) return false;
-    double ratio = *solved;
-    for (int trial = 0; trial < 3; ++trial) {
-        EntropicMass mass = entropic_write(p, anchor, ratio, out);
-        *level = p.eta * anchor + std::log(ratio);
-        if (std::fabs(mass.capped + mass.free - 1.0) <= kSumTolerance) return true;
-        if (!(mass.capped < 1.0 && mass.free > 0.0)) return false;
-        ratio *= (1.0 - mass.capped) / mass.free;
+    for (double tolerance : {kSumTolerance, kLooseTolerance}) {
+        if (!std::isfinite(anchor)) return false;
+        auto ratio = solve_band(entropic_gather(p, anchor, band_width(p, anchor), out), p.caps.scale);
+        if (!ratio) return false;
+        *level = p.eta * anchor + std::log(*ratio);
+        if (std::fabs(entropic_share(p, *ratio, out) - 1.0) <= tolerance) return true;
+        anchor += std::log(*ratio) / p.eta;  // once more from where the exponents are small and have least rounding
     }
     return false;
 }
@@ -385,4 +372,4 @@ inline double entropic_project(Entropic &p, double start, bool select_only, doub
     return level;
 }
 
-}  // namespace dualboost
+}  // namespace dualboost::weights

@@ -7,7 +7,7 @@
 
 #include "weights_shared.hpp"
 
-namespace dualboost {
+namespace dualboost::weights {
 
 struct Euclidean {
     const double *z;
@@ -105,28 +105,28 @@ DUALBOOST_CLONES inline void euclidean_weigh(const double *t, PerRow weights, in
     *mass = lanes.sums(0);
 }
 
-DUALBOOST_INLINE void euclidean_write_lanes(const double *z, const double *weight, int width, double scale,
-                                            double base, double shift, double *out, EuclideanLanes &lanes) {
+// Capped rows are summed as weights, so that equal caps are counted and not added up with their rounding.
+DUALBOOST_INLINE void clip_lanes(const double *z, const double *weight, int width, double scale, double base,
+                                 double shift, double *__restrict out, EuclideanLanes &lanes) {
+    for (int l = 0; l < width; ++l) lanes.t[l] = at_most(at_least((z[l] - base) - shift, 0.0), scale * weight[l]);
     for (int l = 0; l < width; ++l) {
-        double d = (z[l] - base) - shift, cap = scale * weight[l];
-        double full = mask(d >= cap), positive = d > 0.0 ? d : 0.0, clipped = positive < cap ? positive : cap;
-        out[l] = clipped;
+        double d = lanes.t[l], cap = scale * weight[l], full = mask(d >= cap);
+        out[l] = d;
         lanes.capped[l] += full * weight[l];
-        lanes.free[l] += clipped - full * cap;
-        lanes.rows[l] += mask(d > 0.0) - full;
+        lanes.free[l] += d - full * cap;
     }
 }
 
-// Writes d; here `free` is the free mass itself.
-DUALBOOST_CLONES inline void euclidean_write(const double *z, PerRow weights, int64_t n, double scale, double base,
-                                             double shift, double *out, EuclideanMass *mass) {
+// Writes d and returns its sum.
+DUALBOOST_CLONES inline double euclidean_write(const double *z, PerRow weights, int64_t n, double scale, double base,
+                                               double shift, double *out) {
     Blocks weight(weights);
     EuclideanLanes lanes;
     int64_t j = 0;
     for (; j + kLanes <= n; j += kLanes)
-        euclidean_write_lanes(z + j, weight.at(j), kLanes, scale, base, shift, out + j, lanes);
-    euclidean_write_lanes(z + j, weight.at(j), static_cast<int>(n - j), scale, base, shift, out + j, lanes);
-    *mass = lanes.sums(0);
+        clip_lanes(z + j, weight.at(j), kLanes, scale, base, shift, out + j, lanes);
+    clip_lanes(z + j, weight.at(j), static_cast<int>(n - j), scale, base, shift, out + j, lanes);
+    return scale * fold(lanes.capped) + fold(lanes.free);
 }
 
 // ---- Tau inside the bracket ------------------------------------------------------------------------------------------
@@ -181,22 +181,21 @@ inline std::optional<double> solve_shift(const EuclideanBand &band, double scale
 
 // ---- Guesses -------------------------------------------------------------------------------------------------------
 
-inline EuclideanMass euclidean_write_all(const Euclidean &p, double base, double shift, double *out) {
-    std::vector<EuclideanMass> parts(static_cast<size_t>(chunk_count(p.m)));
+inline double euclidean_write_all(const Euclidean &p, double base, double shift, double *out) {
+    std::vector<double> parts(static_cast<size_t>(chunk_count(p.m)));
     over_chunks(p.m, p.threads, [&](int64_t k, int64_t begin, int64_t n) {
-        euclidean_write(p.z + begin, p.caps.weight.from(begin), n, p.caps.scale, base, shift, out + begin,
-                        &parts[static_cast<size_t>(k)]);
+        parts[static_cast<size_t>(k)] =
+            euclidean_write(p.z + begin, p.caps.weight.from(begin), n, p.caps.scale, base, shift, out + begin);
     });
-    EuclideanMass all;
-    for (const auto &part : parts) all.add(part);
-    all.capped *= p.caps.scale;
-    return all;
+    double sum = 0;
+    for (double part : parts) sum += part;
+    return sum;
 }
 
-// What a bracket led to: tau, if the bracket held it; written, if the sum is one up to rounding.
+// What a bracket led to: tau if the bracket held it, and by how much the sum of the written d exceeds one.
 struct EuclideanTrial {
-    double tau = std::numeric_limits<double>::quiet_NaN();
-    bool written = false;
+    double tau = std::numeric_limits<double>::quiet_NaN(), excess = kInfinity;
+    bool within(double tolerance) const { return std::fabs(excess) <= tolerance; }
 };
 
 inline EuclideanTrial euclidean_attempt(const Euclidean &p, double base, double low, double high, double *out) {
@@ -212,27 +211,30 @@ inline EuclideanTrial euclidean_attempt(const Euclidean &p, double base, double 
     require(!std::isnan(band.outside.spoilt), "z must be finite, and its differences too.");
     auto solved = solve_shift(band, p.caps.scale, 1.0, low, high);
     if (!solved) return {};
-    // A base next to tau makes the differences exact; Newton removes what rounding they had before.
+    // A base next to tau makes the differences exact.
     double tau = base + *solved, shift = (base - tau) + *solved;
-    for (int trial = 0; trial < 3; ++trial) {
-        EuclideanMass mass = euclidean_write_all(p, tau, shift, out);
-        double excess = mass.capped + mass.free - 1.0;
-        if (std::fabs(excess) <= kSumTolerance) return {tau + shift, true};
-        if (mass.rows == 0) break;
-        shift += excess / mass.rows;
+    return {tau, euclidean_write_all(p, tau, shift, out) - 1.0};
+}
+
+// Tries a guess, and once more from where it led if rounding is left; true when `out` holds the projection.
+inline bool euclidean_refine(const Euclidean &p, double guess, double width, double *out, double *tau) {
+    *tau = guess;
+    for (double tolerance : {kSumTolerance, kLooseTolerance}) {
+        EuclideanTrial trial = euclidean_attempt(p, *tau, -width, width, out);
+        if (!std::isfinite(trial.tau)) return false;
+        *tau = trial.tau;
+        if (trial.within(tolerance)) return true;
     }
-    return {tau + shift, false};
+    return false;
 }
 
 // Half the width of a bracket around tau in which about one row in eight changes its status.
 inline double euclidean_width(const Euclidean &p, double tau) {
-    std::vector<double> distances;
-    for (int64_t i : sample_rows(p.m, width_sample(p.m))) {
+    return eighth_nearest(p.m, [&](int64_t i) {
         require(std::isfinite(p.z[i]), "z must be finite.");
         double t = p.z[i] - tau;
-        distances.push_back(std::min(std::fabs(t), std::fabs(t - p.caps[i])));
-    }
-    return eighth_nearest(distances);
+        return std::min(std::fabs(t), std::fabs(t - p.caps[i]));
+    });
 }
 
 // Tau of a sample whose rows stand for all of them.
@@ -275,21 +277,14 @@ inline double euclidean_full(const Euclidean &p, double *out) {
 
 inline double euclidean_project(const Euclidean &p, double start, double *out) {
     if (p.caps.total <= 1.0 + kFullMass) return euclidean_full(p, out);
+    double tau;
     for (bool sampled : {false, true}) {
         double guess = sampled ? sampled_tau(p) : start;
-        if (!std::isfinite(guess)) continue;
-        double width = euclidean_width(p, guess);
-        EuclideanTrial trial = euclidean_attempt(p, guess, -width, width, out);
-        if (trial.written) return trial.tau;
+        if (std::isfinite(guess) && euclidean_refine(p, guess, euclidean_width(p, guess), out, &tau)) return tau;
     }
     auto [low, high] = euclidean_range(p);
-    double base = high;
-    for (int repeat = 0; repeat < 4; ++repeat) {
-        EuclideanTrial trial = euclidean_attempt(p, base, low - base, high - base, out);
-        if (trial.written) return trial.tau;
-        if (std::isfinite(trial.tau)) base = trial.tau;
-    }
+    if (euclidean_refine(p, high, high - low, out, &tau)) return tau;
     throw std::runtime_error("The Euclidean projection did not reach a sum of one.");
 }
 
-}  // namespace dualboost
+}  // namespace dualboost::weights

@@ -3,7 +3,7 @@
 
 #include "weights_shared.hpp"
 
-namespace dualboost {
+namespace dualboost::weights {
 
 template <class T>
 DUALBOOST_INLINE void spread_lanes(const double *z, const T *column, int width, double sign, double *furthest,
@@ -91,4 +91,4 @@ template <class T> double dot_of(const double *a, const T *column, int64_t m, in
     return sum;
 }
 
-}  // namespace dualboost
+}  // namespace dualboost::weights

@@ -6,7 +6,7 @@
 
 #include "weights_shared.hpp"
 
-namespace dualboost {
+namespace dualboost::weights {
 
 struct LowestMass {
     double mass = 0, moment = 0, spoilt = 0;  // strictly below the bracket, in units of the caps' scale
@@ -99,40 +99,39 @@ struct Filled {
     double threshold, mass, moment;
 };
 
-// Fills the bracket; the mass below it is in place already. Nothing if the bracket holds too little. Expected linear.
-inline std::optional<Filled> fill_bracket(Bracket &bracket, double scale, bool whole) {
+// Fills the bracket; the mass below it is in place already. Nothing if the bracket holds too little, unless it is known
+// to be `enough`: then only rounding can leave it short, and its largest value is the threshold. Expected linear time.
+inline std::optional<Filled> fill_bracket(Bracket &bracket, double scale, bool enough) {
     double *keys = bracket.keys.data();
     double *weights = bracket.weights.empty() ? nullptr : bracket.weights.data();
     int64_t n = static_cast<int64_t>(bracket.keys.size());
-    double mass = bracket.mass, moment = bracket.moment, last = std::numeric_limits<double>::quiet_NaN();
+    double mass = bracket.mass, moment = bracket.moment;
     auto mass_of = [&](int64_t from, int64_t to) {
         return scale * (weights ? lane_sum(weights + from, to - from) : static_cast<double>(to - from));
     };
     if (mass >= 1.0) return std::nullopt;
     Lottery lottery;
-    double equal_mass = 0;
+    std::optional<Filled> last;
     while (n > 0) {
         double pivot = pivot_of(keys, n, lottery);
         auto [high, low] = partition_around(keys, weights, n, pivot);
         double above = mass_of(0, high), equal = mass_of(high, low);
         if (mass + above >= 1.0) {
             n = high;
+            enough = true;
             continue;
         }
         mass += above;
-        for (int64_t k = 0; k < high; ++k) moment -= scale * (weights ? weights[k] : 1.0) * keys[k];
-        last = -pivot;
-        equal_mass = equal;
-        if (mass + equal >= 1.0) return Filled{last, mass, moment};
+        moment -= scale * (weights ? lane_dot(weights, keys, high) : lane_sum(keys, high));
+        last = Filled{-pivot, mass, moment};
+        if (mass + equal >= 1.0) return last;
         mass += equal;
-        moment += equal * last;
+        moment -= equal * pivot;
         keys += low;
         weights = weights ? weights + low : nullptr;
         n -= low;
     }
-    // Only rounding can leave the whole line short of one: the largest value is then the threshold.
-    if (whole && !std::isnan(last)) return Filled{last, mass - equal_mass, moment - equal_mass * last};
-    return std::nullopt;
+    return enough ? last : std::nullopt;
 }
 
 // A bracket that holds the threshold almost surely: the ranks of a sample, three standard deviations to either side.
@@ -160,29 +159,59 @@ inline Filled lowest_fill(const double *v, int64_t m, const Caps &caps, double c
         Bracket bracket = lowest_gather(v, m, caps, low, high, threads);
         return fill_bracket(bracket, caps.scale, low == -kInfinity && high == kInfinity);
     };
-    if (!std::isnan(centre) && !std::isnan(width))
+    if (!std::isnan(centre) && !std::isnan(width)) {
+        // A bracket with more than an eighth of the rows costs more than a sample that gives a better one.
+        width = std::min(width, eighth_nearest(m, [&](int64_t i) {
+            require(std::isfinite(v[i]), "v must be finite.");
+            return std::fabs(v[i] - centre);
+        }));
         if (auto filled = attempt(centre - width, centre + width)) return *filled;
+    }
     auto [low, high] = sampled_bracket(v, m, caps);
     if (auto filled = attempt(low, high)) return *filled;
     return attempt(-kInfinity, kInfinity).value();
 }
 
-// Full caps below the threshold; those at it are filled in the order of the rows until the mass is used up.
-inline void fill_vertex(const double *v, int64_t m, const Caps &caps, const Filled &filled, double *out) {
-    double used = 0, error = 0;  // compensated: there may be many rows at the threshold
-    for (int64_t i = 0; i < m; ++i) {
-        double cap = caps[i];
-        if (v[i] != filled.threshold) {
-            out[i] = v[i] < filled.threshold ? cap : 0.0;
-            continue;
-        }
-        double rest = (1.0 - filled.mass - used) + error;
+// Full caps below the threshold, nothing above; returns whether a row lies at it.
+DUALBOOST_INLINE bool settle_lanes(const double *v, const double *weight, int width, double scale, double threshold,
+                                   double *__restrict out) {
+    for (int l = 0; l < width; ++l) out[l] = mask(v[l] < threshold) * (scale * weight[l]);
+    int64_t at_it = 0;
+    for (int l = 0; l < width; ++l) at_it |= static_cast<int64_t>(v[l] == threshold);
+    return at_it != 0;
+}
+
+// Hands out what is left, in the order of the rows.
+class Rest {
+public:
+    explicit Rest(double mass) : left_(1.0 - mass) {}
+    double take(double cap) {
+        double left = (left_ - used_) + error_;
         // A rest that is rounding is no entry, and a cap that is missed by rounding is full.
-        out[i] = rest >= cap - kSumTolerance ? cap : (rest > kSumTolerance ? rest : 0.0);
-        double term = out[i] - error, sum = used + term;
-        error = (sum - used) - term;
-        used = sum;
+        double taken = left >= cap - kSumTolerance ? cap : (left > kSumTolerance ? left : 0.0);
+        double term = taken - error_, sum = used_ + term;  // compensated: there may be many rows at the threshold
+        error_ = (sum - used_) - term;
+        used_ = sum;
+        return taken;
+    }
+
+private:
+    double left_, used_ = 0, error_ = 0;
+};
+
+DUALBOOST_CLONES inline void fill_vertex(const double *v, PerRow weights, int64_t m, double scale, double threshold,
+                                         double mass, double *out) {
+    Blocks weight(weights);
+    Rest rest(mass);
+    for (int64_t j = 0; j < m; j += kLanes) {
+        int width = static_cast<int>(std::min<int64_t>(kLanes, m - j));
+        const double *w = weight.at(j);
+        bool at_it = width == kLanes ? settle_lanes(v + j, w, kLanes, scale, threshold, out + j)
+                                     : settle_lanes(v + j, w, width, scale, threshold, out + j);
+        if (!at_it) continue;
+        for (int l = 0; l < width; ++l)
+            if (v[j + l] == threshold) out[j + l] = rest.take(scale * w[l]);
     }
 }
 
-}  // namespace dualboost
+}  // namespace dualboost::weights

@@ -5,10 +5,11 @@
 
 #include <array>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
-namespace dualboost {
+namespace dualboost::weights {
 
 // Sums run in this many independent lanes that are folded at the end. The order of additions is then fixed by the
 // source, not by the vector width of the machine. More lanes than the compiler would unroll, so that it vectorises.
@@ -18,43 +19,49 @@ constexpr int64_t kRowsForThreads = 1 << 16;
 constexpr int64_t kRowsForRelease = 1 << 13;
 // The caps sum to one, up to this: then the caps themselves are the only feasible point.
 constexpr double kFullMass = 1e-12;
-// A result whose sum is this close to one is exact for all practical purposes: rounding alone makes this difference.
-constexpr double kSumTolerance = 2e-15;
+// A result whose sum, measured in floating point, is this close to one is accepted at once; a wider miss is tried once
+// more from a better origin, and then accepted if no more than rounding can be the cause.
+constexpr double kSumTolerance = 2e-15, kLooseTolerance = 1e-13;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // 1 or 0: sums of products with masks vectorise where choices become branches.
 DUALBOOST_INLINE double mask(bool condition) { return condition ? 1.0 : 0.0; }
 
-// exp(x) for x <= 709, to about one unit in the last place; 0 below -708. As fast_exp, with a minimax polynomial (relative
-// error 1e-17) evaluated as a tree: a chain of eleven dependent steps would leave the arithmetic units waiting.
-DUALBOOST_INLINE double tree_exp(double x) {
-    constexpr double log2e = 1.4426950408889634, ln2_hi = 6.93147180369123816490e-01, ln2_lo = 1.90821492927058770002e-10;
+// Smaller and larger as the one instruction they are on x86; the constant comes second and replaces a NaN.
+DUALBOOST_INLINE double at_most(double x, double bound) { return x < bound ? x : bound; }
+DUALBOOST_INLINE double at_least(double x, double bound) { return x > bound ? x : bound; }
+
+// Exponents of two are brought into this range: below it the power is zero, above it a row is at its cap in any case.
+constexpr double kLog2e = 1.4426950408889634, kLowestPower = -1023.0, kHighestPower = 58.0;
+
+// 2^x within the range above, to about one unit in the last place, and exactly 0 below -1022.5. Powers of two need no
+// reduction by log 2 (the factor goes into eta). A minimax polynomial (relative error 2e-17) evaluated as a tree: a
+// chain of dependent steps would leave the arithmetic units waiting.
+DUALBOOST_INLINE double power_of_two(double x) {
     constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer in the low bits
-    double clipped = x < -708.0 ? -708.0 : x;
-    double shifted = clipped * log2e + magic;
-    double n = shifted - magic;
-    double r = (clipped - n * ln2_hi) - n * ln2_lo, r2 = r * r, r4 = r2 * r2;
-    double a = 5.00000000000001110e-01 + 1.66666666666664132e-01 * r;
-    double b = 4.16666666665301486e-02 + 8.33333333349445260e-03 * r;
-    double c = 1.38888889436321176e-03 + 1.98412695066079451e-04 * r;
-    double d = 2.48014930967294283e-05 + 2.75575863406224127e-06 * r;
-    double e = 2.76302491704414188e-07 + 2.50000738033067034e-08 * r;
-    double p = 1.0 + (r + r2 * ((a + b * r2) + r4 * ((c + d * r2) + e * r4)));
+    double shifted = x + magic;
+    double f = x - (shifted - magic), f2 = f * f, f4 = f2 * f2;
+    double a = 2.40226506959101221e-01 + 5.55041086648207366e-02 * f;
+    double b = 9.61812910759696563e-03 + 1.33335581466863576e-03 * f;
+    double c = 1.54035304540926370e-04 + 1.52527335466575534e-05 * f;
+    double d = 1.32154365943099117e-06 + 1.01781847274399346e-07 * f;
+    double e = 7.07358213687538925e-09 + 4.43629517837656593e-10 * f;
+    double p = 1.0 + (6.93147180559945286e-01 * f + f2 * ((a + b * f2) + f4 * ((c + d * f2) + e * f4)));
     uint64_t bits;
     std::memcpy(&bits, &shifted, 8);
-    bits = (bits + 1023u) << 52;
+    bits = (bits + 1023u) << 52;  // two to the integer part; at the lower end of the range these are the bits of zero
     double scale;
     std::memcpy(&scale, &bits, 8);
-    double value = p * scale;
-    return x < -708.0 ? 0.0 : value;
+    return p * scale;
 }
 
 DUALBOOST_INLINE double fold(const double *lanes) {
-    double t[kLanes / 2];
-    for (int l = 0; l < kLanes / 2; ++l) t[l] = lanes[l] + lanes[l + kLanes / 2];
-    for (int width = kLanes / 4; width > 0; width /= 2)
-        for (int l = 0; l < width; ++l) t[l] += t[l + width];
-    return t[0];
+    static_assert(kLanes == 32, "the sums below halve 32 lanes");
+    double t[16];
+    for (int l = 0; l < 16; ++l) t[l] = lanes[l] + lanes[l + 16];
+    for (int l = 0; l < 8; ++l) t[l] += t[l + 8];
+    for (int l = 0; l < 4; ++l) t[l] += t[l + 4];
+    return (t[0] + t[2]) + (t[1] + t[3]);
 }
 
 // One number for every row, or one for all.
@@ -82,10 +89,39 @@ struct Caps {
     bool equal() const { return weight.data == nullptr; }
 };
 
+// Calls work(chunk, first row, number of rows) for every chunk. The only thing work may throw is that memory is short,
+// and that must not leave a thread.
 template <class Work> void over_chunks(int64_t m, int threads, const Work &work) {
-    parallel(chunk_count(m), m < kRowsForThreads ? 1 : threads,
-             [&](int64_t k) { work(k, k * kChunk, std::min(kChunk, m - k * kChunk)); });
+    std::atomic<bool> short_of_memory{false};
+    parallel(chunk_count(m), m < kRowsForThreads ? 1 : threads, [&](int64_t k) {
+        try {
+            work(k, k * kChunk, std::min(kChunk, m - k * kChunk));
+        } catch (const std::bad_alloc &) {
+            short_of_memory = true;
+        }
+    });
+    if (short_of_memory) throw std::bad_alloc();
 }
+
+// Numbers collected in unknown quantity; what is reserved is neither cleared nor touched before it is used.
+class Pile {
+public:
+    double *end() { return data_.get() + size_; }
+    const double *data() const { return data_.get(); }
+    int64_t size() const { return size_; }
+    void grow(int64_t count) { size_ += count; }
+    void reserve(int64_t more) {
+        if (size_ + more <= capacity_) return;
+        capacity_ = 2 * (size_ + more);
+        std::unique_ptr<double[]> larger(new double[static_cast<size_t>(capacity_)]);
+        std::copy(data_.get(), data_.get() + size_, larger.get());
+        data_ = std::move(larger);
+    }
+
+private:
+    std::unique_ptr<double[]> data_;
+    int64_t size_ = 0, capacity_ = 0;
+};
 
 // A small fixed generator: pivots and samples must be the same on every machine, and not in step with the data.
 struct Lottery {
@@ -108,13 +144,14 @@ inline std::vector<int64_t> sample_rows(int64_t m, int64_t count) {
     return rows;
 }
 
-// The distance from the centre within which about one row in eight lies, from a small sample of distances.
-inline double eighth_nearest(std::vector<double> &distances) {
-    auto eighth = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 8);
-    std::nth_element(distances.begin(), eighth, distances.end());
-    return *eighth;
+// The distance from a guess within which about one row in eight lies, from the distances of a small sample.
+template <class Distance> double eighth_nearest(int64_t m, const Distance &distance) {
+    std::array<double, 128> distances;
+    int64_t count = std::clamp<int64_t>(m / 32, 1, 128);
+    for (int64_t k = 0; k < count; ++k) distances[static_cast<size_t>(k)] = distance((2 * k + 1) * m / (2 * count));
+    std::nth_element(distances.begin(), distances.begin() + count / 8, distances.begin() + count);
+    return distances[static_cast<size_t>(count / 8)];
 }
-inline int64_t width_sample(int64_t m) { return std::clamp<int64_t>(m / 32, 1, 128); }
 
 DUALBOOST_CLONES inline double lane_sum(const double *values, int64_t n) {
     double lanes[kLanes] = {};
@@ -125,18 +162,30 @@ DUALBOOST_CLONES inline double lane_sum(const double *values, int64_t n) {
     return fold(lanes);
 }
 
+DUALBOOST_CLONES inline double lane_dot(const double *a, const double *b, int64_t n) {
+    double lanes[kLanes] = {};
+    int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes)
+        for (int l = 0; l < kLanes; ++l) lanes[l] += a[j + l] * b[j + l];
+    for (int l = 0; j + l < n; ++l) lanes[l] += a[j + l] * b[j + l];
+    return fold(lanes);
+}
+
+DUALBOOST_INLINE void sum_exponential_lanes(const double *keys, const double *weight, int width, double top,
+                                            double *sum) {
+    double e[kLanes];
+    for (int l = 0; l < width; ++l) e[l] = at_least(kLog2e * (keys[l] - top), kLowestPower);
+    for (int l = 0; l < width; ++l) sum[l] += weight[l] * power_of_two(e[l]);
+}
+
 // Sum of weight * exp(key - top) over keys that are <= top.
 DUALBOOST_CLONES inline double sum_of_exponentials(const double *keys, const double *weights, int64_t n, double top) {
     Blocks weight(PerRow{weights, 1.0});
-    double lanes[kLanes] = {};
+    double sum[kLanes] = {};
     int64_t j = 0;
-    for (; j + kLanes <= n; j += kLanes) {
-        const double *w = weight.at(j);
-        for (int l = 0; l < kLanes; ++l) lanes[l] += w[l] * tree_exp(keys[j + l] - top);
-    }
-    const double *w = weight.at(j);
-    for (int l = 0; j + l < n; ++l) lanes[l] += w[l] * tree_exp(keys[j + l] - top);
-    return fold(lanes);
+    for (; j + kLanes <= n; j += kLanes) sum_exponential_lanes(keys + j, weight.at(j), kLanes, top, sum);
+    sum_exponential_lanes(keys + j, weight.at(j), static_cast<int>(n - j), top, sum);
+    return fold(sum);
 }
 
 // The median of a few random keys: good enough for expected linear time, whatever the order of the rows.
@@ -147,22 +196,25 @@ inline double pivot_of(const double *keys, int64_t n, Lottery &lottery) {
     return few[7];
 }
 
-// Reorders to [keys > pivot | keys == pivot | keys < pivot], the weights (if any) alongside; returns the two borders.
-inline std::pair<int64_t, int64_t> partition_around(double *keys, double *weights, int64_t n, double pivot) {
-    int64_t high = 0, k = 0, low = n;
-    auto exchange = [&](int64_t a, int64_t b) {
-        std::swap(keys[a], keys[b]);
-        if (weights) std::swap(weights[a], weights[b]);
-    };
-    while (k < low) {
-        if (keys[k] > pivot)
-            exchange(k++, high++);
-        else if (keys[k] < pivot)
-            exchange(k, --low);
-        else
-            ++k;
+// Moves the rows that `first` accepts to the front, without a branch that depends on the keys; returns their number.
+template <class First> int64_t to_front(double *keys, double *weights, int64_t n, const First &first) {
+    int64_t front = 0;
+    for (int64_t k = 0; k < n; ++k) {
+        double key = keys[k];
+        keys[k] = keys[front];
+        keys[front] = key;
+        if (weights) std::swap(weights[k], weights[front]);
+        front += static_cast<int64_t>(first(key));
     }
-    return {high, low};
+    return front;
 }
 
-}  // namespace dualboost
+// Reorders to [keys > pivot | keys == pivot | keys < pivot], the weights (if any) alongside; returns the two borders.
+inline std::pair<int64_t, int64_t> partition_around(double *keys, double *weights, int64_t n, double pivot) {
+    int64_t high = to_front(keys, weights, n, [=](double key) { return key > pivot; });
+    int64_t equal = to_front(keys + high, weights ? weights + high : nullptr, n - high,
+                             [=](double key) { return key == pivot; });
+    return {high, high + equal};
+}
+
+}  // namespace dualboost::weights

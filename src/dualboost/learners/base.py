@@ -14,7 +14,7 @@ import numpy as np
 
 from dualboost.rows import Rows
 
-__all__ = ["Answer", "Learner", "Oracle", "Predictor"]
+__all__ = ["Answer", "ColumnStore", "Learner", "Oracle", "Predictor"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +52,10 @@ class Oracle(ABC):
         """The k best hypotheses under the weights d (d >= 0, sum at most 1); ties go to the lowest index."""
 
     @abstractmethod
+    def column(self, hypothesis: Hashable) -> np.ndarray:
+        """y_i h(x_i) of one hypothesis."""
+
+    @abstractmethod
     def margins(self, hypotheses: Sequence[Hashable], w: np.ndarray) -> np.ndarray:
         """z = A w: the margins of the ensemble with these signed weights."""
 
@@ -62,6 +66,28 @@ class Oracle(ABC):
     @abstractmethod
     def forget(self) -> None:
         """Drop whatever was kept to answer faster."""
+
+
+class ColumnStore:
+    """The columns of hypotheses, one a row of a float64 table that grows with the pool. A cache: rebuilt when it does not fit."""
+
+    def __init__(self, oracle: Oracle):
+        self._oracle = oracle
+        self._keys: list[Hashable] = []
+        self._table = np.empty((0, len(oracle.rows)))
+
+    def take(self, keys: Sequence[Hashable]) -> np.ndarray:
+        """The columns of these hypotheses, of shape (len(keys), m)."""
+        if self._keys != list(keys[: len(self._keys)]):
+            self._keys = []
+        if len(keys) > len(self._table):
+            grown = np.empty((max(16, 2 * len(keys)), self._table.shape[1]))
+            grown[: len(self._keys)] = self._table[: len(self._keys)]
+            self._table = grown
+        for row in range(len(self._keys), len(keys)):
+            self._table[row] = self._oracle.column(keys[row])
+            self._keys.append(keys[row])
+        return self._table[: len(keys)]
 
 
 class Predictor(ABC):

@@ -43,7 +43,10 @@ class Matrix(Learner):
 
 def _checked(X):
     """X as float64 with contiguous columns; finite, two-dimensional, not empty."""
-    A = sp.csc_array(X, dtype=np.float64) if sp.issparse(X) else np.asfortranarray(X, dtype=np.float64)
+    try:
+        A = sp.csc_array(X, dtype=np.float64) if sp.issparse(X) else np.asfortranarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("The margin matrix must hold numbers, in two dimensions.") from error
     if A.ndim != 2 or 0 in A.shape:
         raise ValueError(f"The margin matrix must have rows and columns; its shape is {A.shape}.")
     if not np.all(np.isfinite(A.data if sp.issparse(A) else A)):
@@ -79,9 +82,9 @@ class MatrixOracle(Oracle):
         chosen = _ranked(sizes, k)
         # A sum of m products is off by at most m units of rounding, relative to the sum of sizes.
         rounding = len(d) * _ROUNDING * self._scale * float(d.sum())
-        return Answer(chosen, [self._column(j) for j in chosen], edges[chosen], float(top) + rounding)
+        return Answer(chosen, [self.column(j) for j in chosen], edges[chosen], float(top) + rounding)
 
-    def _column(self, j: int) -> np.ndarray:
+    def column(self, j: int) -> np.ndarray:
         return self.A[:, [j]].toarray().ravel() if sp.issparse(self.A) else self.A[:, j]
 
     def margins(self, hypotheses: Sequence[int], w: np.ndarray) -> np.ndarray:

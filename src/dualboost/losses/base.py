@@ -39,6 +39,10 @@ class Loss(ABC):
         """A bound on the second derivative of F along u = scale * column - z, anywhere between z and z + u."""
 
     @abstractmethod
+    def hessian(self, d: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """(n, n): the second derivative of F along the n rows of `columns`, where its weights are d; or a bound from above."""
+
+    @abstractmethod
     def smoothed(self, tol: float) -> Loss:
         """A smooth loss within tol/2 of this one: what a booster descends to reach accuracy `tol`."""
 

@@ -49,6 +49,9 @@ class Exponential(Loss):
         largest = max(self.value(z), self.value(scale * column))
         return largest * kernels.spread(z, column, scale, 1) ** 2
 
+    def hessian(self, d: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self.rows.add((columns * d) @ columns.T)
+
     def smoothed(self, tol: float) -> Exponential:
         return self
 

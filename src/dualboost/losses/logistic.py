@@ -48,6 +48,9 @@ class Logistic(Loss):
         # The second derivative of log(1 + e^-z) is at most 1/4.
         return self.rows.add(float(self.rows.prior @ (scale * column - z) ** 2)) / 4
 
+    def hessian(self, d: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self.rows.add((columns * (d * (1 - d / self.rows.prior))) @ columns.T)
+
     def smoothed(self, tol: float) -> Logistic:
         return self
 

@@ -72,6 +72,16 @@ class SoftMargin(Loss):
         # The divergence is 1-strongly convex for the l1 norm, so F is eta-smooth for the largest coordinate.
         return self.eta * kernels.spread(z, column, scale, self.bound_set.rows.threads) ** 2
 
+    def hessian(self, d: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        if self.bound_set.radius == 0:
+            return np.zeros((len(columns), len(columns)))  # one feasible d: F is linear
+        moving = self.bound_set.responsive(d)
+        d, columns = d[moving], columns[:, moving]
+        rows, mass = self.bound_set.rows, self.bound_set.rows.add(float(d.sum()))
+        weighted = columns * d
+        mean = rows.add(weighted.sum(axis=1))
+        return self.eta * (rows.add(weighted @ columns.T) - np.outer(mean, mean) / max(mass, 1e-300))
+
     def smoothed(self, tol: float) -> SoftMargin:
         radius = self.bound_set.radius  # 0: one feasible d, and F is linear as it stands
         return replace(self, eta=2 * radius / tol if radius > 0 else np.inf)

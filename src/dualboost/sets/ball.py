@@ -13,10 +13,12 @@ import numpy as np
 from scipy.special import rel_entr
 
 from dualboost.rows import Rows
+from dualboost.sets.any_norm import NormRelaxation
 from dualboost.sets.base import BoundSet, WeightSet
 from dualboost.sets.capped import CappedSimplex
+from dualboost.sets.lp_curve import Curve, Entropic, Euclidean
 from dualboost.sets.norms import (
-    Curve, Entropic, Euclidean, Lp, Norm, conjugate_exponent, increasing_root, inner, norm_of, offsets, shortfalls, unit_scale,
+    Lp, Norm, conjugate_exponent, frozen, increasing_root, inner, log_rarest, norm_of, offsets, shortfalls, unit_scale,
 )  # fmt: skip
 
 __all__ = ["Ball", "LpBall"]
@@ -62,8 +64,7 @@ class Ball(WeightSet):
         norm = norm_of(self.p, self.norm, "Ball").bind(rows)
         radius = float(self.radius)
         if not isinstance(norm, Lp):
-            from dualboost.sets.ball_generic import NormBall
-            return NormBall(rows, norm, radius)
+            return NormRelaxation(rows, norm, limit=radius)
         least = unit_scale(rows, norm.p)
         if radius < least * (1 - _FULL):
             raise ValueError(f"No distribution has an l_{norm.p:g} norm below {least:.6g} on these rows: raise the radius of {radius:.6g}.")
@@ -84,8 +85,7 @@ class LpBall(BoundSet):
         self._log_radius = log(radius / unit_scale(rows, self.p))
         self._one_point = self._log_radius <= _FULL
         # KL = sum of d log x <= log(sum of d x^(p-1)) / (p - 1) by Jensen, and that sum is at most radius^p.
-        rarest = -log(-rows.max(-float(rows.prior.min())))
-        self.radius = 0.0 if self._one_point else min(self.q * self._log_radius, rarest)
+        self.radius = 0.0 if self._one_point else min(self.q * self._log_radius, log_rarest(rows))
         self.forget()
 
     def forget(self) -> None:
@@ -166,13 +166,13 @@ class LpBall(BoundSet):
 
     def entropic(self, z: np.ndarray, eta: float) -> np.ndarray:
         if self._one_point:
-            return np.array(self.rows.prior)
+            return frozen(np.array(self.rows.prior))
         least, y = offsets(z, self.rows)
         curve = Curve(self.rows, self.p, Entropic(y, eta, self.p))
         curve.level = (self._warm[1] + least) * eta
         d = curve.to_radius(self._log_radius, self._warm[0] + log(eta))
         self._warm = (curve.log_s - log(eta), curve.level / eta - least) if curve.log_s > -inf else self._warm
-        return d
+        return frozen(d)
 
     def euclidean(self, v: np.ndarray) -> np.ndarray:
         if self._one_point:

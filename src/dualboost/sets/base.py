@@ -59,6 +59,10 @@ class BoundSet(ABC):
     def divergence(self, d: np.ndarray) -> float:
         """The distance of d from the prior that `entropic` weighs against the margins: >= 0, 0 at the prior."""
 
+    def responsive(self, d: np.ndarray) -> np.ndarray:
+        """Which rows of d = entropic(z, eta) change with their own margin: not those held at a cap. True for all is safe."""
+        return d > 0
+
     @abstractmethod
     def forget(self) -> None:
         """Drop warm starts: they change the time of an answer and its last bit, never more."""

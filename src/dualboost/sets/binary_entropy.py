@@ -16,7 +16,7 @@ from scipy.special import expit, log_expit, rel_entr
 from dualboost.rows import Rows
 from dualboost.sets.base import BoundSet, WeightSet
 from dualboost.sets.capped import CappedSimplex
-from dualboost.sets.norms import increasing_root, offsets
+from dualboost.sets.norms import frozen, increasing_root, offsets
 
 __all__ = ["BinaryEntropy", "BinaryEntropySimplex"]
 
@@ -79,7 +79,7 @@ class BinaryEntropySimplex(BoundSet):
         slope between -2 and -1 whatever the spread, while the sum itself is flat to the last digit where that copy has everything.
         """
         if len(self.rows) == 1:
-            return np.ones(1)
+            return frozen(np.ones(1))
         least, y = offsets(z, self.rows)
         y = eta * y
         others = self._copies.copy()
@@ -99,7 +99,7 @@ class BinaryEntropySimplex(BoundSet):
         level = increasing_root(surplus, low, high, start if start == start else 0.0)
         self._level_margin = level / eta + least
         d = self._copies * expit(level - y)
-        return d / d.sum()
+        return frozen(d / d.sum())
 
     def price(self, d: np.ndarray) -> float:
         return 0.0

@@ -138,5 +138,8 @@ class CappedSimplex(BoundSet):
         inside = np.all(d >= 0) and np.all(d <= self.caps * (1 + atol))
         return bool(inside) and abs(self.rows.add(float(d.sum())) - 1) <= atol
 
+    def responsive(self, d: np.ndarray) -> np.ndarray:
+        return (d > 0) & (d < self.caps)
+
     def divergence(self, d: np.ndarray) -> float:
         return self.rows.add(float(rel_entr(d, self.rows.prior).sum()))

@@ -13,10 +13,12 @@ import numpy as np
 from scipy.special import rel_entr
 
 from dualboost.rows import Rows
+from dualboost.sets.any_norm import NormRelaxation
 from dualboost.sets.base import BoundSet, WeightSet
 from dualboost.sets.capped import CappedSimplex
+from dualboost.sets.lp_curve import Curve, Entropic, Euclidean
 from dualboost.sets.norms import (
-    Curve, Entropic, Euclidean, Lp, Norm, conjugate_exponent, increasing_root, norm_of, offsets, shortfalls, unit_scale,
+    Lp, Norm, conjugate_exponent, frozen, increasing_root, log_rarest, norm_of, offsets, shortfalls, unit_scale,
 )  # fmt: skip
 
 __all__ = ["ConstantPrice", "LpPenalty", "Penalty"]
@@ -56,8 +58,7 @@ class Penalty(WeightSet):
     def bind(self, rows: Rows) -> BoundSet:
         norm = norm_of(self.p, self.norm, "Penalty").bind(rows)
         if not isinstance(norm, Lp):
-            from dualboost.sets.ball_generic import NormPenalty
-            return NormPenalty(rows, norm, float(self.nu))
+            return NormRelaxation(rows, norm, nu=float(self.nu))
         return ConstantPrice(rows, float(self.nu)) if norm.p == 1 else LpPenalty(rows, norm, float(self.nu))
 
 
@@ -100,7 +101,7 @@ class LpPenalty(BoundSet):
         self.rows, self.norm, self.nu = rows, norm, nu
         self.p, self.q = float(norm.p), conjugate_exponent(norm.p)
         self._unit = nu * unit_scale(rows, self.p)  # the price of the prior
-        self.radius = -log(-rows.max(-float(rows.prior.min())))
+        self.radius = log_rarest(rows)
         self.forget()
 
     def forget(self) -> None:
@@ -134,13 +135,13 @@ class LpPenalty(BoundSet):
         least, y = offsets(z, self.rows)
         if self.p == inf:
             # Rows at the maximum share one multiplier: their margins are lifted to the level of the relaxed margin.
-            mass = self.rows.prior * np.exp(-eta * (np.maximum(y - self._rise(y), 0.0)))
-            return mass / self.rows.add(float(mass.sum()))
+            mass = self.rows.prior * np.exp(-eta * np.maximum(y - self._rise(y), 0.0))
+            return frozen(mass / self.rows.add(float(mass.sum())))
         curve = Curve(self.rows, self.p, Entropic(y, eta, self.p))
         curve.level = (self._warm[1] + least) * eta
         d = curve.to_weight(log(self._unit * eta), self._warm[0] + log(eta))
         self._warm = curve.log_s - log(eta), curve.level / eta - least
-        return d
+        return frozen(d)
 
     def euclidean(self, v: np.ndarray) -> np.ndarray:
         """argmin of |d - v|^2 / 2 + nu |d|_p."""

@@ -1,4 +1,4 @@
-"""Small optimisation problems inside a round: the only home of line searches and solvers."""
+"""A search along a line for a concave function whose slope is cheap."""
 
 from __future__ import annotations
 

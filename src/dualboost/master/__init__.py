@@ -1,0 +1,7 @@
+"""Small optimisation problems inside a round: line searches and restricted masters, the only home of solvers."""
+
+from dualboost.master.line_search import longest_ascent
+from dualboost.master.newton import descend
+from dualboost.master.quadratic import l1_quadratic
+
+__all__ = ["descend", "l1_quadratic", "longest_ascent"]

@@ -72,7 +72,8 @@ def import_time(repeats: int) -> dict[str, Any]:
         warm = [run_child(["-c", IMPORT, json.dumps(modules)])[0] for _ in range(repeats)]
     except Skip as reason:
         return {"reason": str(reason)}
-    packages = sorted({name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names))
+    tops = {name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names)
+    packages = sorted(name for name in tops if not name.startswith("_") and name != "cython_runtime")
     return {"with_dependencies": cold, "own": statistics.median(warm), "packages": packages}
 
 

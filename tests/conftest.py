@@ -25,7 +25,7 @@ settings.register_profile("search", deadline=None, max_examples=500, database=No
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dualboost"))
 
 
-# ---- sets ---------------------------------------------------------------------------------------------------------
+# ---- sets -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,12 @@ SETS = {
     "nu 1": SetCase(lambda m: Capped(nu=1.0), lambda k: Model(k, share(k))),
     "caps": SetCase(lambda m: Capped(caps=uneven_caps(m)), lambda k: Model(k, uneven_caps(len(k)) * k)),
     "caps of sum 1": SetCase(lambda m: Capped(caps=exact_caps(m)), lambda k: Model(k, exact_caps(len(k)) * k)),
-    "l2 ball": SetCase(lambda m: Ball(2, feasible(0.6, m, 2)), lambda k: NormModel(k, 2, limit=feasible(0.6, len(k), 2))),
-    "l3 ball": SetCase(lambda m: Ball(3, feasible(0.45, m, 3)), lambda k: NormModel(k, 3, limit=feasible(0.45, len(k), 3))),
+    "l2 ball": SetCase(
+        lambda m: Ball(2, feasible(0.6, m, 2)), lambda k: NormModel(k, 2, limit=feasible(0.6, len(k), 2))
+    ),
+    "l3 ball": SetCase(
+        lambda m: Ball(3, feasible(0.45, m, 3)), lambda k: NormModel(k, 3, limit=feasible(0.45, len(k), 3))
+    ),
     "l2 penalty": SetCase(lambda m: Penalty(2, 0.5), lambda k: NormModel(k, 2, nu=0.5)),
     "l inf penalty": SetCase(lambda m: Penalty(np.inf, 1.5), lambda k: NormModel(k, np.inf, nu=1.5)),
     "binary entropy": SetCase(lambda m: BinaryEntropy(), BinaryEntropyModel),
@@ -77,7 +81,7 @@ def for_copies(weight_set: WeightSet, copy_of: np.ndarray) -> WeightSet:
     return weight_set if caps is None else Capped(caps=caps[copy_of])
 
 
-# ---- losses -------------------------------------------------------------------------------------------------------
+# ---- losses ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ LOSSES = {
 }
 
 
-# ---- learners -----------------------------------------------------------------------------------------------------
+# ---- learners -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,7 @@ LEARNERS = {
 }
 
 
-# ---- boosters -----------------------------------------------------------------------------------------------------
+# ---- boosters -------------------------------------------------------------------------------------------------------
 
 BOOSTERS: dict[str, Booster] = {
     "corrective": Corrective(),
@@ -192,7 +196,7 @@ BOOSTERS: dict[str, Booster] = {
 }
 
 
-# ---- problems made of them ----------------------------------------------------------------------------------------
+# ---- problems made of them ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -215,16 +219,26 @@ class Problem:
         return full
 
 
-def problem(set_case: SetCase, learner_case: LearnerCase, m: int = 12, seed: int = 0, tol: float = 0.1, weights=None) -> Problem:
+def learnable_labels(rng: np.random.Generator, H: np.ndarray) -> np.ndarray:
+    """Labels that a vote of three hypotheses mostly explains, so that there is a margin to find."""
+    chosen = rng.choice(H.shape[1], min(3, H.shape[1]), replace=False)
+    vote = H[:, chosen] @ rng.choice([-1.0, 1.0], len(chosen)) + 0.3 * rng.normal(size=len(H))
+    return np.where(vote > 0, 1, -1).astype(np.int8)
+
+
+def problem(
+    set_case: SetCase, learner_case: LearnerCase, m: int = 12, seed: int = 0, tol: float = 0.1, weights=None
+) -> Problem:
     """A soft-margin game over random data of the learner's kind."""
     rng = np.random.default_rng(seed)
-    X, y = learner_case.data(rng, m), rng.choice([-1, 1], m).astype(np.int8)
+    X = learner_case.data(rng, m)
+    members = learner_case.members(X)
+    H = np.array([values for _, values in members]).T
+    y = learnable_labels(rng, H)
     weights = np.ones(m) if weights is None else np.asarray(weights, dtype=float)
     rows = Rows.of(weights)
     game = Game(SoftMargin(set_case.make(m)).bind(rows), learner_case.make().bind(X, y, rows), rows, tol=tol)
-    members = learner_case.members(X)
-    A = np.array([y * values for _, values in members]).T
-    return Problem(game, X, y, [key for key, _ in members], A, set_case.model(weights))
+    return Problem(game, X, y, [key for key, _ in members], y[:, None] * H, set_case.model(weights))
 
 
 def matrix_game(A: np.ndarray, weight_set: WeightSet, tol: float, weights=None) -> Game:

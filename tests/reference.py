@@ -1,4 +1,4 @@
-"""Slow, obvious twins of what the library computes. They share no code with it: sorting, linear and conic programs, loops."""
+"""Slow, obvious twins of what the library computes. They share no code with it: sorts, programs, loops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import xlogy
 
-# ---- distributions under caps -------------------------------------------------------------------------------------
+# ---- distributions under caps ---------------------------------------------------------------------------------------
 
 
 def average_lowest(v: np.ndarray, caps: np.ndarray) -> float:
@@ -45,8 +45,8 @@ def entropic_by_sorting(z: np.ndarray, eta: float, caps: np.ndarray, prior: np.n
 def entropic_residual(d, z, eta, caps, prior, atol=1e-13) -> float:
     """How far d is from the optimality conditions: free rows share one multiplier, rows at their cap lie below it.
 
-    The multiplier of row i is log(d_i / prior_i) + eta z_i. Rows that underflowed to 0 say nothing. Relative to |eta z|,
-    which is what rounding of the exponent costs.
+    The multiplier of row i is log(d_i / prior_i) + eta z_i. Rows that underflowed to 0 say nothing. Relative to
+    |eta z|, which is what rounding of the exponent costs.
     """
     positive = d > 1e-250
     multiplier = np.log(d[positive] / prior[positive]) + eta * z[positive]
@@ -88,7 +88,7 @@ def kl(d: np.ndarray, prior: np.ndarray) -> float:
     return float(sum(x * np.log(x / p) for x, p in zip(d, prior, strict=True) if x > 0))
 
 
-# ---- conic programs -----------------------------------------------------------------------------------------------
+# ---- conic programs -------------------------------------------------------------------------------------------------
 
 
 def conic(minimand, constraints) -> float:
@@ -118,7 +118,7 @@ def conic_loss(A, prior, budget, kind: str) -> float:
 
 
 class Model:
-    """A set of row weights for rows of given sample weights, said as plainly as possible. By default the simplex at no price.
+    """A set of row weights for rows of given sample weights, said plainly. By default the simplex at no price.
 
     `caps` bounds each row; `exact` says that d is determined by caps alone, so that sorting and linear programs apply.
     """
@@ -187,7 +187,7 @@ class Model:
 
 
 class NormModel(Model):
-    """|d|_p <= limit, or the price nu |d|_p. A row of weight k is k entries of d/k: |d| = (sum of k^(1-p) d^p)^(1/p)."""
+    """|d|_p <= limit, or the price nu |d|_p. Weight k is k entries of d/k: |d| = (sum of k^(1-p) d^p)^(1/p)."""
 
     exact = False
 
@@ -210,7 +210,7 @@ class NormModel(Model):
         return super().inside(d, atol) and self.norm(d) <= self.limit * (1 + 1e-11)
 
     def relaxed_margin(self, z):
-        """max over g of g - limit |[g - z]_+|_dual; or the largest g with |[g - z]_+|_dual <= nu. By halving, then golden section."""
+        """max over g of g - limit |[g - z]_+|_dual by golden section; or the largest g with |[g - z]_+|_dual <= nu."""
         low, high = float(z.min()), float(z.min()) + 1e4 * (1 + float(np.ptp(z)))
         if self.nu:
             high = low + self.nu + 1
@@ -235,7 +235,9 @@ class NormModel(Model):
         low, high = 0.0, 1.0
         for _ in range(50):
             middle = (low + high) / 2
-            low, high = (middle, high) if self.norm(self.prior + middle * (d - self.prior)) <= self.limit else (low, middle)
+            low, high = (
+                (middle, high) if self.norm(self.prior + middle * (d - self.prior)) <= self.limit else (low, middle)
+            )
         return low
 
     def cost_expression(self, d):
@@ -274,7 +276,7 @@ class BinaryEntropyModel(Model):
         return -self.weights @ (cp.entr(x) + cp.entr(1 - x)) - least
 
 
-# ---- linear programs over a matrix --------------------------------------------------------------------------------
+# ---- linear programs over a matrix ----------------------------------------------------------------------------------
 
 
 def lp_smallest_edge(A: np.ndarray, caps: np.ndarray) -> float:
@@ -309,7 +311,7 @@ def _optimum(cost, A_ub, b_ub, bounds, A_eq=None, b_eq=None) -> tuple[float, np.
     return float(result.fun), result.x
 
 
-# ---- the corrective algorithm -------------------------------------------------------------------------------------
+# ---- the corrective algorithm ---------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -338,7 +340,7 @@ def slow_corrective(A, caps, prior, tol, radius, n_rounds) -> list[SlowRound]:
     return trace
 
 
-# ---- the class of stumps ------------------------------------------------------------------------------------------
+# ---- the class of stumps --------------------------------------------------------------------------------------------
 
 
 def all_stumps(X: np.ndarray) -> list[tuple[tuple[int, int, int], np.ndarray]]:

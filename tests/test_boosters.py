@@ -1,4 +1,4 @@
-"""What every booster promises on every set and learner: the state's invariants each round, and runs that can be resumed."""
+"""What every booster promises on every set and learner: invariants each round, runs that can be resumed."""
 
 import inspect
 import pickle
@@ -23,7 +23,7 @@ every_set = pytest.mark.parametrize("set_case", SETS.values(), ids=SETS)
 WEIGHTS = np.array([1, 3, 1, 2, 1, 1, 4, 1, 2, 1, 1, 1.0])
 
 
-# ---- the checks, as functions -------------------------------------------------------------------------------------------
+# ---- the checks, as functions ---------------------------------------------------------------------------------------
 
 
 def check_state(made: Problem, state: State) -> None:
@@ -61,17 +61,24 @@ def check_bounds_hold(made: Problem, state: State) -> None:
     assert state.best.objective <= optimum + slack and optimum <= state.best.bound + slack
 
 
-# ---- the contract -----------------------------------------------------------------------------------------------------
+# ---- the contract ---------------------------------------------------------------------------------------------------
 
 
 def test_every_public_booster_is_in_the_registry():
-    public = {c for c in vars(dualboost.boosters).values() if inspect.isclass(c) and issubclass(c, Booster) and not inspect.isabstract(c)}
+    public = {
+        c
+        for c in vars(dualboost.boosters).values()
+        if inspect.isclass(c) and issubclass(c, Booster) and not inspect.isabstract(c)
+    }
     assert {type(booster) for booster in BOOSTERS.values()} == public and public
 
 
 # Relaxations other than caps have slow references: each meets one learner of either kind.
 COMBINATIONS = [
-    (s, l) for s in SETS for l in LEARNERS if SETS[s].model(np.ones(6)).exact or l in ("matrix, reals", "stumps, missing")
+    (s, l)
+    for s in SETS
+    for l in LEARNERS
+    if SETS[s].model(np.ones(6)).exact or l in ("matrix, reals", "stumps, missing")
 ]
 
 
@@ -97,11 +104,21 @@ def test_every_run_ends_within_the_tolerance(booster, set_case):
         assert optimum - reached <= (0.1 if certified else 0.15) + 1e-6
         assert state.certificate.gap <= 0.1 or not certified
         # Halving plays a geometric series of such runs: at most 4/3 of the last one in all, and a few rounds more.
-        assert state.t <= 1.5 * rounds_needed(made.game.loss.set.radius, 0.1, "certified" if certified else "printed") + 20
+        assert (
+            state.t <= 1.5 * rounds_needed(made.game.loss.set.radius, 0.1, "certified" if certified else "printed") + 20
+        )
 
 
 def snapshot(state: State) -> tuple:
-    return (state.t, state.w.tobytes(), state.z.tobytes(), state.d.tobytes(), state.best.objective, state.best.bound, state.status)
+    return (
+        state.t,
+        state.w.tobytes(),
+        state.z.tobytes(),
+        state.d.tobytes(),
+        state.best.objective,
+        state.best.bound,
+        state.status,
+    )
 
 
 @every_booster

@@ -14,7 +14,7 @@ LARGE = 70_000  # several chunks, and enough rows for threads to be used
 relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-# ---- Twins ----------------------------------------------------------------------------------------------------------
+# ---- Twins --------------------
 
 
 def log_sum_exp_suffix(theta):
@@ -64,7 +64,7 @@ def vertex_by_sorting(v, caps):
     return d
 
 
-# ---- Calls ----------------------------------------------------------------------------------------------------------
+# ---- Calls --------------------
 
 
 def entropic(z, eta, caps, offset=ZERO, start=UNKNOWN, threads=1):
@@ -91,7 +91,7 @@ def vertex(v, caps):
     return out
 
 
-# ---- Problems ---------------------------------------------------------------------------------------------------------
+# ---- Problems --------------------
 
 
 @st.composite
@@ -159,7 +159,7 @@ def assert_entropic_optimal(d, level, z, eta, caps, offset):
     assert np.all(exponent[zero] <= -500 + rounding)
 
 
-# ---- Entropic -----------------------------------------------------------------------------------------------------------
+# ---- Entropic --------------------
 
 
 @relaxed
@@ -221,7 +221,7 @@ def test_entropic_order_of_rows_is_no_trouble(order):
 def test_entropic_without_caps_is_a_stable_softmax():
     z = np.array([1e5, -1e5, -1e5 + 1e-3, 0.0])
     for caps in (np.array([1.0]), np.array([7.0]), np.array([1e300]), np.full(4, 3.0)):
-        d, level = entropic(z, 10.0, caps)
+        d, _ = entropic(z, 10.0, caps)
         weights = np.exp(-10.0 * (z - z.min()))
         np.testing.assert_allclose(d, weights / weights.sum(), rtol=1e-12, atol=0)
         assert d[0] == 0.0 and d[3] == 0.0
@@ -264,7 +264,7 @@ def test_one_row():
         assert kernels.average_lowest(z, caps, UNKNOWN, 0.0) == pytest.approx((3.0, 3.0))
 
 
-# ---- Linear ---------------------------------------------------------------------------------------------------------------
+# ---- Linear --------------------
 
 
 @relaxed
@@ -319,7 +319,7 @@ def test_vertex_gives_ties_to_the_lowest_index():
         np.testing.assert_array_equal(d, np.where(np.arange(100) < k, 1 / k, 0.0))
 
 
-# ---- Euclidean ------------------------------------------------------------------------------------------------------------
+# ---- Euclidean --------------------
 
 
 @relaxed
@@ -354,7 +354,7 @@ def test_euclidean_large(spread, share):
         np.testing.assert_allclose(euclidean(moved, caps, tau)[0], euclidean(moved, caps)[0], rtol=0, atol=1e-13)
 
 
-# ---- Columns --------------------------------------------------------------------------------------------------------------
+# ---- Columns --------------------
 
 
 @pytest.mark.parametrize("m", [1, 31, 32, 33, 1000, LARGE])
@@ -373,7 +373,7 @@ def test_columns(m, kind):
     np.testing.assert_array_equal(place, out)
 
 
-# ---- What holds for all ---------------------------------------------------------------------------------------------------
+# ---- What holds for all --------------------
 
 
 def test_threads_do_not_change_a_bit():

@@ -1,4 +1,4 @@
-"""What every learner promises: the best hypothesis by brute force over the whole class, a true bound, consistent columns."""
+"""What every learner promises: the best hypothesis of the whole class, a true bound, consistent columns."""
 
 import inspect
 
@@ -21,7 +21,13 @@ def distributions(m: int, seed: int = 0) -> list[np.ndarray]:
     """Uniform (many ties), random, on few rows, on one row, not summing to one."""
     rng = np.random.default_rng(seed)
     few = np.where(np.arange(m) % 3 == 0, rng.random(m), 0.0)
-    return [np.full(m, 1 / m), rng.dirichlet(np.ones(m)), few / few.sum(), np.eye(m)[m // 2], 0.25 * rng.dirichlet(np.ones(m))]
+    return [
+        np.full(m, 1 / m),
+        rng.dirichlet(np.ones(m)),
+        few / few.sum(),
+        np.eye(m)[m // 2],
+        0.25 * rng.dirichlet(np.ones(m)),
+    ]
 
 
 def brute_force(edges: np.ndarray) -> int:
@@ -30,7 +36,7 @@ def brute_force(edges: np.ndarray) -> int:
     return int(np.flatnonzero(sizes >= sizes.max() - TIE)[0])
 
 
-# ---- the checks, as functions -------------------------------------------------------------------------------------------
+# ---- the checks, as functions ---------------------------------------------------------------------------------------
 
 
 def check_best(case: LearnerCase, seed: int = 0) -> None:
@@ -62,11 +68,15 @@ def check_ensemble(case: LearnerCase, seed: int = 0) -> None:
         assert np.abs(scores).max() <= 1 + 1e-14
 
 
-# ---- the contract -----------------------------------------------------------------------------------------------------
+# ---- the contract ---------------------------------------------------------------------------------------------------
 
 
 def test_every_public_learner_is_in_the_registry():
-    public = {c for c in vars(dualboost.learners).values() if inspect.isclass(c) and issubclass(c, Learner) and not inspect.isabstract(c)}
+    public = {
+        c
+        for c in vars(dualboost.learners).values()
+        if inspect.isclass(c) and issubclass(c, Learner) and not inspect.isabstract(c)
+    }
     assert {type(case.make()) for case in LEARNERS.values()} == public and public
 
 
@@ -145,7 +155,9 @@ def test_sparse_is_dense(case, form):
         assert abs(one.edges[0] - two.edges[0]) <= 1e-15
         np.testing.assert_array_equal(one.columns[0], two.columns[0])
     keys, w = made.keys[:4], np.array([0.4, -0.3, 0.2, -0.1])[: len(made.keys[:4])]
-    np.testing.assert_allclose(oracle.predictor(keys, w).scores(form(dense)), full.predictor(keys, w).scores(dense), atol=1e-15)
+    np.testing.assert_allclose(
+        oracle.predictor(keys, w).scores(form(dense)), full.predictor(keys, w).scores(dense), atol=1e-15
+    )
 
 
 @every_learner
@@ -184,7 +196,7 @@ def test_inputs_are_left_alone(case):
     assert same and np.array_equal(y, before[1])
 
 
-# ---- particular learners ----------------------------------------------------------------------------------------------
+# ---- particular learners --------------------------------------------------------------------------------------------
 
 
 def test_missing_values_can_go_to_either_side():
@@ -205,7 +217,9 @@ def test_stumps_abstain_on_values_that_were_never_missing():
 
 def test_a_value_on_the_cut_goes_left():
     oracle = Stumps().bind(np.array([[0.0], [1.0], [3.0]]), np.array([-1, 1, 1], dtype=np.int8), Rows.of(3))
-    scores = oracle.predictor([(0, 0, 0)], np.array([1.0])).scores(np.array([[0.5], [np.nextafter(0.5, 1)], [-1e9], [1e9]]))
+    scores = oracle.predictor([(0, 0, 0)], np.array([1.0])).scores(
+        np.array([[0.5], [np.nextafter(0.5, 1)], [-1e9], [1e9]])
+    )
     assert scores.tolist() == [-1.0, 1.0, -1.0, 1.0]
 
 
@@ -221,7 +235,11 @@ def test_binned_stumps_are_a_true_subclass(max_bins):
     assert np.array_equal(whole.bins.cuts, copies.bins.cuts)
     assert np.all(whole.bins.cut_counts <= max_bins - 1)
     d = rng.dirichlet(np.ones(60))
-    values = [y * np.where(X[:, f] > cut, 1, -1) for f in range(2) for cut in whole.bins.cuts[whole.bins.cut_start[f] : whole.bins.cut_start[f + 1]]]
+    values = [
+        y * np.where(X[:, f] > cut, 1, -1)
+        for f in range(2)
+        for cut in whole.bins.cuts[whole.bins.cut_start[f] : whole.bins.cut_start[f + 1]]
+    ]
     edges = np.array([y, *values]) @ d
     answer = whole.best(d)
     assert abs(abs(answer.edges[0]) - np.abs(edges).max()) <= 1e-14 and answer.bound >= np.abs(edges).max()

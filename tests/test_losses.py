@@ -1,4 +1,4 @@
-"""What every loss promises: its value, its gradient, its conjugate, a curvature that bounds, and weight k = k copies."""
+"""What every loss promises: value, gradient, conjugate, a curvature that bounds, and weight k = k copies."""
 
 import inspect
 
@@ -12,7 +12,9 @@ from dualboost.losses import Loss, SoftMargin
 from dualboost.rows import Rows
 
 every_loss = pytest.mark.parametrize("case", LOSSES.values(), ids=LOSSES)
-smooth_losses = pytest.mark.parametrize("case", [c for c in LOSSES.values() if c.smooth], ids=[n for n, c in LOSSES.items() if c.smooth])
+smooth_losses = pytest.mark.parametrize(
+    "case", [c for c in LOSSES.values() if c.smooth], ids=[n for n, c in LOSSES.items() if c.smooth]
+)
 WEIGHTS = {"equal": np.ones(8), "counts": np.array([1, 3, 1, 2, 1, 1, 4, 1.0])}
 every_weighting = pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 
@@ -26,7 +28,7 @@ def margin_vectors(m: int, seed: int = 0) -> list[np.ndarray]:
     return [rng.uniform(-1, 1, m), 3 * rng.normal(size=m), np.zeros(m), rng.choice([-1.0, 1.0], m)]
 
 
-# ---- the checks, as functions -------------------------------------------------------------------------------------------
+# ---- the checks, as functions ---------------------------------------------------------------------------------------
 
 
 def check_value(case: LossCase, weights: np.ndarray) -> None:
@@ -57,7 +59,11 @@ def check_gradient(case: LossCase, weights: np.ndarray) -> None:
 def check_curvature(case: LossCase, weights: np.ndarray) -> None:
     """The slope along u may not rise faster than promised, anywhere on the segment."""
     loss, rng = bound(case, weights), np.random.default_rng(1)
-    for scale, z in ((1.0, rng.uniform(-1, 1, len(weights))), (-1.0, np.zeros(len(weights))), (2.5, rng.uniform(-2, 2, len(weights)))):
+    for scale, z in (
+        (1.0, rng.uniform(-1, 1, len(weights))),
+        (-1.0, np.zeros(len(weights))),
+        (2.5, rng.uniform(-2, 2, len(weights))),
+    ):
         column = rng.choice([-1, 1], len(weights)).astype(np.int8)
         u = scale * column - z
         bend = loss.curvature(z, column, scale)
@@ -67,11 +73,33 @@ def check_curvature(case: LossCase, weights: np.ndarray) -> None:
         assert loss.curvature(z, column.astype(float), scale) == pytest.approx(bend, rel=1e-14)
 
 
-# ---- the contract -----------------------------------------------------------------------------------------------------
+def check_hessian(case: LossCase, weights: np.ndarray) -> None:
+    """Along any combination of columns at least the numerical second derivative; never negative, even for odd d."""
+    loss, rng = bound(case, weights), np.random.default_rng(2)
+    columns = rng.choice([-1.0, 1.0], (5, len(weights)))
+    columns[4] = columns[0]
+    for z in (rng.uniform(-1, 1, len(weights)), np.zeros(len(weights)), 50 * rng.uniform(0, 1, len(weights))):
+        H = loss.hessian(loss.weights(z), columns)
+        assert np.allclose(H, H.T, atol=1e-12) and np.linalg.eigvalsh(H).min() >= -1e-13 * (1 + np.abs(H).max())
+    z, h = rng.uniform(-1, 1, len(weights)), 1e-6
+    H = loss.hessian(loss.weights(z), columns)
+    for v in rng.normal(size=(6, 5)):
+        u = v @ columns
+        second = (loss.weights(z - h * u) - loss.weights(z + h * u)) @ u / (2 * h)
+        assert v @ H @ v >= second - 1e-5 * (1 + second)
+        if case.accuracy <= 1e-13:  # caps only: the Hessian is exact
+            assert v @ H @ v <= second + 1e-5 * (1 + second)
+
+
+# ---- the contract ---------------------------------------------------------------------------------------------------
 
 
 def test_every_public_loss_is_in_the_registry():
-    public = {c for c in vars(dualboost.losses).values() if inspect.isclass(c) and issubclass(c, Loss) and not inspect.isabstract(c)}
+    public = {
+        c
+        for c in vars(dualboost.losses).values()
+        if inspect.isclass(c) and issubclass(c, Loss) and not inspect.isabstract(c)
+    }
     assert {type(case.make(6)) for case in LOSSES.values()} == public and public
 
 
@@ -97,6 +125,12 @@ def test_weights_are_the_numerical_gradient(case, weights):
 @every_weighting
 def test_curvature_bounds_the_second_difference(case, weights):
     check_curvature(case, weights)
+
+
+@smooth_losses
+@every_weighting
+def test_hessian_is_the_second_derivative_or_above(case, weights):
+    check_hessian(case, weights)
 
 
 @every_loss
@@ -177,7 +211,7 @@ def test_extreme_margins(case, weights):
 
 
 def test_a_loss_that_was_not_bound_says_so():
-    with pytest.raises(ValueError, match="[Bb]ind"):
+    with pytest.raises(ValueError, match=r"[Bb]ind"):
         SoftMargin(LOSSES["margin, simplex"].make(3).set).value(np.zeros(3))
 
 
@@ -193,6 +227,9 @@ def test_the_smooth_margin_lies_between_margin_and_margin_plus_entropy():
     weights, z = WEIGHTS["counts"], margin_vectors(8)[0]
     caps = np.minimum(share(weights) / 0.3, 1)
     sharp = -reference.average_lowest(z, caps)
-    values = [SoftMargin(LOSSES["margin, nu 0.3"].make(8).set, eta).bind(Rows.of(weights)).value(z) for eta in (1.0, 10.0, 100.0, 1e4)]
+    values = [
+        SoftMargin(LOSSES["margin, nu 0.3"].make(8).set, eta).bind(Rows.of(weights)).value(z)
+        for eta in (1.0, 10.0, 100.0, 1e4)
+    ]
     assert np.all(np.diff(values) > 0) and values[-1] <= sharp + 1e-12
     assert sharp - values[-1] <= np.log(1 / 0.3) / 1e4 + 1e-12

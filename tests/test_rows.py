@@ -33,7 +33,9 @@ def test_weights_of_1e308_do_not_overflow_the_prior():
     assert rows.total == np.inf  # the number of copies really is out of range
 
 
-@pytest.mark.parametrize("made", [Rows.of(5), Rows.of(np.int64(5)), Rows.of(np.ones(5)), Rows.of([7.0] * 5), Rows.of([2] * 5)])
+@pytest.mark.parametrize(
+    "made", [Rows.of(5), Rows.of(np.int64(5)), Rows.of(np.ones(5)), Rows.of([7.0] * 5), Rows.of([2] * 5)]
+)
 def test_equal_weights_are_uniform_and_cost_one_number(made):
     assert made.uniform
     assert np.array_equal(made.prior, np.full(5, 0.2))

@@ -33,7 +33,14 @@ def margin_vectors(m: int) -> list[np.ndarray]:
     """Random, tied, constant, tiny and huge."""
     rng = np.random.default_rng(m)
     tied = rng.integers(-1, 2, m).astype(float)
-    return [rng.uniform(-1, 1, m), tied, np.zeros(m), np.full(m, -0.5), rng.normal(size=m) * 1e-9, rng.normal(size=m) * 1e4]
+    return [
+        rng.uniform(-1, 1, m),
+        tied,
+        np.zeros(m),
+        np.full(m, -0.5),
+        rng.normal(size=m) * 1e-9,
+        rng.normal(size=m) * 1e4,
+    ]
 
 
 # ---- the checks, as functions: planted faults call them too ---------------------------------------------------------
@@ -56,7 +63,7 @@ def check_inside(d: np.ndarray, model: Model, atol: float = 1e-13) -> None:
 
 
 def check_entropic(case: SetCase, weights: np.ndarray, etas=(1e-3, 1.0, 20.0, 1e3, 1e6)) -> None:
-    """Feasible; no point of the set is better; under caps also the optimality conditions (1e-11), and equal to the sort."""
+    """Feasible; no point of the set is better; under caps also the optimality conditions (1e-11) and the sort."""
     model, d_set = case.model(weights), bound(case, weights)
     for z in margin_vectors(len(weights)):
         for eta in etas:
@@ -110,11 +117,15 @@ def check_radius(case: SetCase, weights: np.ndarray) -> None:
     assert (d_set.radius == 0) == (spans < 1e-9), "0 means one point"
 
 
-# ---- the contract -----------------------------------------------------------------------------------------------------
+# ---- the contract ---------------------------------------------------------------------------------------------------
 
 
 def test_every_public_set_is_in_the_registry():
-    public = {c for c in vars(dualboost.sets).values() if inspect.isclass(c) and issubclass(c, WeightSet) and not inspect.isabstract(c)}
+    public = {
+        c
+        for c in vars(dualboost.sets).values()
+        if inspect.isclass(c) and issubclass(c, WeightSet) and not inspect.isabstract(c)
+    }
     assert {type(case.make(6)) for case in SETS.values()} == public and public
 
 
@@ -258,7 +269,9 @@ def test_what_a_set_returned_stays_as_it_was(case):
 def test_one_row(case):
     d_set = case.make(1).bind(Rows.of(1))
     z = np.array([-0.25])
-    assert d_set.radius == 0 and d_set.relaxed_margin(z) == pytest.approx(-0.25 + case.model(np.ones(1)).price(np.ones(1)), abs=1e-15)
+    assert d_set.radius == 0 and d_set.relaxed_margin(z) == pytest.approx(
+        -0.25 + case.model(np.ones(1)).price(np.ones(1)), abs=1e-15
+    )
     for d in (d_set.vertex(z), d_set.entropic(z, 7.0), d_set.euclidean(z)):
         assert d.tolist() == [1.0]
 
@@ -302,7 +315,9 @@ def test_many_equal_margins(m, nu):
             d = d_set.entropic(z, eta)
             check_inside(d, model, atol=1e-12)
             if z is halves and m <= 3000:  # the sort is slow
-                np.testing.assert_allclose(d, reference.entropic_by_sorting(z, eta, model.caps, model.prior), rtol=1e-10)
+                np.testing.assert_allclose(
+                    d, reference.entropic_by_sorting(z, eta, model.caps, model.prior), rtol=1e-10
+                )
         assert d_set.relaxed_margin(z) == pytest.approx(model.relaxed_margin(z), abs=1e-12)
         check_inside(d_set.euclidean(z), model, atol=1e-12)
 

@@ -1,4 +1,4 @@
-"""solve(): certificates that can be recomputed by hand, any matrix, any form of it, and one sentence for every bad call."""
+"""solve(): certificates that can be recomputed by hand, any matrix in any form, one sentence for every bad call."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import reference
 from conftest import BOOSTERS, LEARNERS, SETS, CountingOracle, matrix_game, problem, share
 from dualboost import solve
-from dualboost.boosters import Corrective
+from dualboost.boosters import Corrective, TotallyCorrective
 from dualboost.learners import Matrix
 from dualboost.losses import Exponential, Logistic, SoftMargin
 from dualboost.rows import Rows
@@ -31,7 +31,7 @@ def capped(m: int, nu: float) -> Model:
     return Model(np.ones(m), np.full(m, 1 / (nu * m)))
 
 
-# ---- the checks, as functions -------------------------------------------------------------------------------------------
+# ---- the checks, as functions ---------------------------------------------------------------------------------------
 
 
 def check_certificate(A: np.ndarray, solution, model: Model, budget: float = 1.0) -> None:
@@ -45,9 +45,10 @@ def check_certificate(A: np.ndarray, solution, model: Model, budget: float = 1.0
     optimum, slack = model.game_value(budget * A), 1e-10 if model.exact else 1e-6
     assert solution.objective <= optimum + slack and optimum <= solution.bound + slack
     assert solution.gap == solution.bound - solution.objective >= -1e-14
+    assert type(solution.objective) is type(solution.bound) is float
 
 
-# ---- certificates -------------------------------------------------------------------------------------------------------
+# ---- certificates ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("max_rounds", [1, 3, 10, 100_000])
@@ -69,7 +70,9 @@ def test_history_is_monotone_and_ends_at_the_result():
     solution = solve(matrix(1), SOFT, tol=0.02)
     objective, bound = solution.history["objective"], solution.history["bound"]
     assert len(objective) > 10 and np.all(np.diff(objective) >= 0) and np.all(np.diff(bound) <= 0)
-    assert objective[-1] == pytest.approx(solution.objective, abs=1e-13) and bound[-1] == pytest.approx(solution.bound, abs=1e-13)
+    assert objective[-1] == pytest.approx(solution.objective, abs=1e-13) and bound[-1] == pytest.approx(
+        solution.bound, abs=1e-13
+    )
     assert set(solution.history) == {"objective", "bound", "edge", "size"}
     assert np.all(np.diff(solution.history["size"]) >= 0) and np.all(solution.history["edge"] >= 0)
 
@@ -103,10 +106,26 @@ def test_other_losses_reach_the_conic_optimum(loss, kind, booster, weights):
     assert np.abs(solution.weights).sum() <= budget * (1 + 1e-14)
 
 
-# ---- forms of the matrix ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "booster", [Corrective(), Corrective(step="search"), TotallyCorrective()], ids=["closed", "search", "totally"]
+)
+@pytest.mark.parametrize("loss", [Logistic(), Exponential()], ids=["logistic", "exponential"])
+def test_budgets_at_which_the_exponential_overflows(loss, booster):
+    """e^1000 is infinite: such a step is too long, not an error."""
+    A = matrix(5)
+    solution = solve(A, loss, booster, tol=0.02, budget=1000.0, max_rounds=40)
+    assert solution.n_rounds > 0 and np.isfinite(solution.objective) and np.isfinite(solution.bound)
+    margins = A @ solution.weights
+    value = np.mean(np.logaddexp(0, -margins) if isinstance(loss, Logistic) else np.exp(-margins))
+    assert solution.objective == pytest.approx(-value, abs=1e-12) and solution.objective <= solution.bound
 
 
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, np.asfortranarray, np.ndarray.tolist])
+# ---- forms of the matrix --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "form", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, np.asfortranarray, np.ndarray.tolist]
+)
 @pytest.mark.parametrize("weights", [None, np.array([2, 0, 1, 1, 3] * 3)], ids=["equal", "some zero"])
 def test_every_form_of_a_matrix(form, weights):
     A = np.where(np.random.default_rng(6).random((15, 7)) < 0.5, matrix(6), 0.0)
@@ -141,7 +160,7 @@ def test_the_callers_matrix_is_left_alone():
         assert abs(A - before).max() == 0
 
 
-# ---- sample weights -----------------------------------------------------------------------------------------------------
+# ---- sample weights -------------------------------------------------------------------------------------------------
 
 
 def check_copies(A: np.ndarray, loss, counts: np.ndarray) -> None:
@@ -153,7 +172,9 @@ def check_copies(A: np.ndarray, loss, counts: np.ndarray) -> None:
     assert one.objective == pytest.approx(two.objective, abs=1e-12) and one.bound == pytest.approx(two.bound, abs=1e-11)
 
 
-@pytest.mark.parametrize("loss", [SoftMargin(Simplex()), SOFT, Logistic(), Exponential()], ids=["hard", "soft", "logistic", "exponential"])
+@pytest.mark.parametrize(
+    "loss", [SoftMargin(Simplex()), SOFT, Logistic(), Exponential()], ids=["hard", "soft", "logistic", "exponential"]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_weight_k_is_k_copies(loss, seed):
     counts = np.concatenate([[1], np.random.default_rng(seed).integers(1, 5, 14)])
@@ -163,7 +184,10 @@ def test_weight_k_is_k_copies(loss, seed):
 def test_weight_zero_is_an_absent_row():
     A, weights = matrix(9), np.array([1.0, 0, 2, 1, 0] * 3)
     kept = weights > 0
-    whole, part = solve(A, SOFT, tol=0.05, sample_weight=weights), solve(A[kept], SOFT, tol=0.05, sample_weight=weights[kept])
+    whole, part = (
+        solve(A, SOFT, tol=0.05, sample_weight=weights),
+        solve(A[kept], SOFT, tol=0.05, sample_weight=weights[kept]),
+    )
     assert np.array_equal(whole.weights, part.weights) and whole.bound == part.bound
     assert np.array_equal(whole.distribution[kept], part.distribution) and np.all(whole.distribution[~kept] == 0)
 
@@ -191,7 +215,7 @@ def test_the_scale_of_the_weights_does_not_matter(scale):
     np.testing.assert_allclose(one.weights, two.weights, atol=1e-12)
 
 
-# ---- any matrix ---------------------------------------------------------------------------------------------------------
+# ---- any matrix -----------------------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -200,7 +224,12 @@ def matrices(draw):
     m, n = draw(st.integers(1, 9)), draw(st.integers(1, 6))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     A = rng.choice([-1.0, 1.0], (m, n)) if draw(st.booleans()) else rng.uniform(-1, 1, (m, n))
-    for change in draw(st.lists(st.sampled_from(["copy row", "oppose row", "copy column", "oppose column", "zero column", "zero row"]), max_size=3)):
+    for change in draw(
+        st.lists(
+            st.sampled_from(["copy row", "oppose row", "copy column", "oppose column", "zero column", "zero row"]),
+            max_size=3,
+        )
+    ):
         B = A if change.endswith("row") else A.T
         i, j = rng.integers(len(B)), rng.integers(len(B))
         B[i] = {"copy": B[j].copy(), "oppose": -B[j], "zero": 0 * B[j]}[change.split()[0]]
@@ -215,14 +244,16 @@ def test_any_matrix(A, nu, max_rounds, name):
         assert solution.gap <= (0.1 if getattr(BOOSTERS[name], "stop", "certified") == "certified" else 0.2) + 1e-12
 
 
-@pytest.mark.parametrize("A", [np.array([[0.5]]), np.array([[-0.5]]), np.array([[0.0]]), np.array([[0.5, -1.0]])], ids=str)
+@pytest.mark.parametrize(
+    "A", [np.array([[0.5]]), np.array([[-0.5]]), np.array([[0.0]]), np.array([[0.5, -1.0]])], ids=str
+)
 def test_one_row(A):
     solution = solve(A, SOFT, tol=1e-3)
     assert solution.objective == pytest.approx(np.abs(A).max(), abs=1e-15) == pytest.approx(solution.bound, abs=1e-15)
     assert solution.distribution.tolist() == [1.0]
 
 
-# ---- stopping -----------------------------------------------------------------------------------------------------------
+# ---- stopping -------------------------------------------------------------------------------------------------------
 
 
 class ImpatientOracle(CountingOracle):
@@ -262,7 +293,7 @@ def test_a_watcher_can_stop_the_run():
     assert more.n_rounds == 9 and more.certificate.gap <= outcome.certificate.gap
 
 
-# ---- bad calls ----------------------------------------------------------------------------------------------------------
+# ---- bad calls ------------------------------------------------------------------------------------------------------
 
 A0 = matrix(0, m=4, n=3)
 
@@ -311,6 +342,10 @@ BAD = {
     "caps negative": lambda: solve(A0, SoftMargin(Capped(caps=np.array([1, 1, -1, 1.0])))),
     "caps zero": lambda: solve(A0, SoftMargin(Capped(caps=np.array([1, 1, 0, 1.0])))),
     "caps NaN": lambda: solve(A0, SoftMargin(Capped(caps=np.array([1, 1, np.nan, 1.0])))),
+    "max_rounds a truth value": lambda: solve(A0, max_rounds=True),
+    "a set for a loss": lambda: solve(A0, Capped(nu=0.5)),
+    "a class for a loss": lambda: solve(A0, SoftMargin),
+    "a booster by name": lambda: solve(A0, booster="corrective"),
     "budget 0": lambda: solve(A0, budget=0),
     "budget negative": lambda: solve(A0, budget=-1.0),
     "budget NaN": lambda: solve(A0, budget=np.nan),

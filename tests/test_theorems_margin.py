@@ -1,7 +1,7 @@
 """The theorems of Shalev-Shwartz & Singer as properties of the library, checked against linear and conic programs.
 
-The ids are those of the specification: SS-T4 minimax, SS-C5 caps, SS-PROJ and SS-D projection, SS-GAP progress, SS-T9 rounds and
-accuracy of both stop rules, SS-W sample weights.
+The ids are those of the specification: SS-T4 minimax, SS-C5 caps, SS-PROJ and SS-D projection, SS-GAP progress, SS-T9
+rounds and accuracy of both stop rules, SS-TC totally corrective, SS-W sample weights.
 """
 
 from itertools import islice
@@ -12,7 +12,7 @@ import pytest
 
 import reference
 from conftest import matrix_game, share
-from dualboost.boosters import Corrective
+from dualboost.boosters import Corrective, TotallyCorrective
 from dualboost.boosters.corrective import rounds_needed, smoothed_gap
 from dualboost.game import rounds
 from dualboost.rows import Rows
@@ -36,12 +36,12 @@ def caps_of(kappa: float, m: int) -> np.ndarray:
 
 
 def last_state(game, booster, most=200_000):
-    for state, _ in islice(rounds(game, booster), most):
+    for state, _ in islice(rounds(game, booster), most):  # noqa: B007
         pass
     return state
 
 
-# ---- duality ----------------------------------------------------------------------------------------------------------
+# ---- duality --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -89,13 +89,13 @@ def test_contradictory_pairs_need_kappa_above_twice_their_number():
         assert (state.best.objective > 1e-3) == positive and (state.best.bound > 2e-3) == positive
 
 
-# ---- projection -------------------------------------------------------------------------------------------------------
+# ---- projection -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kappa", [1, 2.5, 6, 13.9])
 @pytest.mark.parametrize("seed", range(3))
 def test_proj_and_d_along_a_run(seed, kappa):
-    """Every d of a run: feasible, free entries proportional, ordered as the margins, and as good as the conic optimum."""
+    """Every d of a run: feasible, free entries proportional, ordered as the margins, as good as the conic optimum."""
     A, caps, prior = instance(seed), np.minimum(caps_of(kappa, 14), 1), np.full(14, 1 / 14)
     for tol, most in ((0.5, 12), (0.01, 60)):
         for t, (state, _) in enumerate(islice(rounds(matrix_game(A, Capped(nu=kappa / 14), tol), Corrective()), most)):
@@ -108,7 +108,7 @@ def test_proj_and_d_along_a_run(seed, kappa):
                 assert value <= reference.Model(np.ones(14), caps).conic_entropic(state.z, eta) + 1e-7
 
 
-# ---- progress and rounds ------------------------------------------------------------------------------------------------
+# ---- progress and rounds --------------------------------------------------------------------------------------------
 
 
 def check_progress(A: np.ndarray, weight_set, booster: Corrective, tol: float, most: int = 150) -> int:
@@ -123,12 +123,12 @@ def check_progress(A: np.ndarray, weight_set, booster: Corrective, tol: float, m
         assert abs(gap - (P - D)) <= 1e-13 and gap >= -1e-12
         assert abs(D - (state.d @ state.z + entropy)) <= 1e-13
         if before is not None:
-            old, old_gap, old_z = before
+            old, old_gap, old_z, old_answer = before
             u = np.copysign(1.0, old_answer.edges[0]) * old_answer.columns[0] - old_z
             clipped = old_gap / (loss.eta * np.abs(u).max() ** 2) >= 1
             assert D - old >= (old_gap / 2 if clipped else old_gap**2 / (8 * loss.eta)) - 1e-12
             count += 1
-        before, old_answer = (D, gap, state.z), answer
+        before = D, gap, state.z, answer
     return count
 
 
@@ -146,7 +146,8 @@ def check_against_slow_twin(A: np.ndarray, weight_set, caps: np.ndarray, tol: fl
     radius = float(np.log((caps / prior).max()))
     run = list(islice(rounds(game, Corrective()), most))
     assert len(run) > 15
-    for slow, (state, answer) in zip(reference.slow_corrective(A, caps, prior, tol, radius, len(run)), run, strict=True):
+    twin = reference.slow_corrective(A, caps, prior, tol, radius, len(run))
+    for slow, (state, answer) in zip(twin, run, strict=True):
         w = game.oracle.spread(state.pool.keys[: len(state.w)], state.w)
         np.testing.assert_allclose(w, slow.w, atol=1e-11)
         np.testing.assert_allclose(state.d, slow.d, atol=1e-10)
@@ -233,7 +234,20 @@ def test_the_printed_rule_waits_for_the_smoothing():
         assert state.status and rho - reference.average_lowest(state.z, caps_of(4, 14)) <= 1.5 * tol + 1e-9
 
 
-# ---- sample weights -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kappa", [1, 3.5, 10])
+def test_tc_the_totally_corrective_booster_needs_no_more_rounds(kappa):
+    """SS-TC: the smoothed margin never falls, the accuracy is the same, the rounds are at most the corrective ones."""
+    for seed in SEEDS:
+        A, tol, before = instance(seed), 0.05, -np.inf
+        for state, _ in rounds(matrix_game(A, Capped(nu=kappa / 14), tol), TotallyCorrective()):
+            assert -state.loss.value(state.z) >= before - 1e-9
+            before = -state.loss.value(state.z)
+        corrective = last_state(matrix_game(A, Capped(nu=kappa / 14), tol), Corrective())
+        rho, _ = reference.lp_largest_margin(A, caps_of(kappa, 14))
+        assert 0 < state.t <= max(corrective.t, 1) and rho - tol - 1e-9 <= state.best.objective <= rho + 1e-9
+
+
+# ---- sample weights -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weight_set", [Simplex(), Capped(nu=0.37)], ids=["simplex", "capped"])
@@ -253,5 +267,6 @@ def test_w_integer_weights_are_copies_along_the_whole_run(seed, weight_set):
         assert a.best.objective == pytest.approx(b.best.objective, abs=1e-12)
         assert bool(a.status) == bool(b.status)
     assert a.t > 5
-    rho, _ = reference.lp_largest_margin(A, np.minimum(share(counts) / (weight_set.nu or 1), 1) if isinstance(weight_set, Capped) else np.ones(14))
+    caps = np.ones(14) if isinstance(weight_set, Simplex) else np.minimum(share(counts) / weight_set.nu, 1)
+    rho, _ = reference.lp_largest_margin(A, caps)
     assert a.best.objective - 1e-9 <= rho <= a.best.bound + 1e-9

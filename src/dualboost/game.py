@@ -36,8 +36,8 @@ class Game:
     """Relative to the value reached: the run may stop at a gap of max(tol, rtol * |objective|)."""
 
     def __post_init__(self):
-        if not self.tol > 0:
-            raise ValueError(f"tol is the accuracy asked and must be above 0, not {self.tol!r}.")
+        if not 0 < self.tol < np.inf:
+            raise ValueError(f"tol is the accuracy asked and must be above 0 and finite, not {self.tol!r}.")
         if not self.rtol >= 0:
             raise ValueError(f"rtol is a relative accuracy and must not be negative, not {self.rtol!r}.")
         if not 0 < self.budget < np.inf:

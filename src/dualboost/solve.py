@@ -114,7 +114,11 @@ def solve(
     (0.33, True)
     """
     loss = SoftMargin(Capped(nu=0.1)) if loss is None else loss
-    if not (isinstance(max_rounds, (int, np.integer)) and max_rounds >= 1):
+    if not isinstance(loss, Loss):
+        raise ValueError(f"loss must be a Loss such as SoftMargin(Capped(nu=0.1)), not {loss!r}.")
+    if not (booster is None or isinstance(booster, Booster)):
+        raise ValueError(f"booster must be a Booster such as Corrective(), not {booster!r}.")
+    if not (isinstance(max_rounds, (int, np.integer)) and not isinstance(max_rounds, bool) and max_rounds >= 1):
         raise ValueError(f"max_rounds must be a whole number of at least 1, not {max_rounds!r}.")
     oracle, present = _bound_oracle(A, sample_weight)
     _check_margin_range(oracle, loss)
@@ -138,7 +142,7 @@ def _bound_oracle(A, sample_weight) -> tuple[Oracle, np.ndarray]:
         if sample_weight is not None:
             raise ValueError("A bound learner has its row weights already; give sample_weight to its Rows instead.")
         return A, np.ones(len(A.rows), dtype=bool)
-    A = A.tocsr() if hasattr(A, "tocsr") else np.asarray(A)
+    A = A if hasattr(A, "tocsr") else np.asarray(A)
     if A.ndim != 2 or 0 in A.shape:
         raise ValueError("solve needs a matrix A[i, j] = y_i h_j(x_i) that is not empty, dense or scipy.sparse, or a bound learner.")
     if sample_weight is None:
@@ -149,7 +153,9 @@ def _bound_oracle(A, sample_weight) -> tuple[Oracle, np.ndarray]:
         raise ValueError("sample_weight must hold one non-negative finite number per row, and not only zeros.")
     present = weights > 0
     rows = Rows.of(weights[present])
-    return Matrix().bind(A if present.all() else A[present], None, rows), present
+    if not present.all():
+        A = (A.tocsr() if hasattr(A, "tocsr") else A)[present]  # not every sparse form can be indexed
+    return Matrix().bind(A, None, rows), present
 
 
 def _without_absent_rows(loss: Loss, present: np.ndarray) -> Loss:

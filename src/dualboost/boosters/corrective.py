@@ -84,6 +84,8 @@ class Corrective(Booster):
         def slope(x: float) -> float:
             z = moved(game, state.z, answer.columns[0], x, target)
             d = loss.weights(z)
+            if not np.isfinite(d.sum()):
+                return -np.inf  # far on the wrong side of an exponential loss: surely too far
             column = kernels.dot(d, answer.columns[0], game.rows.threads)
             return game.rows.add(target * column - kernels.dot(d, state.z, game.rows.threads))
 

@@ -98,5 +98,6 @@ void bind_weights(nb::module_ &m);
 void bind_stumps(nb::module_ &m);
 void bind_binning(nb::module_ &m);
 void bind_scores(nb::module_ &m);
+void bind_corrective(nb::module_ &m);
 
 }  // namespace dualboost

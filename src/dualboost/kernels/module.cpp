@@ -7,4 +7,5 @@ NB_MODULE(_compiled, m) {
     dualboost::bind_stumps(m);
     dualboost::bind_binning(m);
     dualboost::bind_scores(m);
+    dualboost::bind_corrective(m);
 }

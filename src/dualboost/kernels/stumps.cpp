@@ -1,11 +1,9 @@
 // Decision stumps on binned data: the exact best hypotheses of the whole class under given row weights.
+#include "stumps.hpp"
 #include "stumps_engine.hpp"
 #include "stumps_rows.hpp"
 
-#include <mutex>
-
 namespace dualboost {
-namespace {
 
 // New NumPy vectors by numpy.empty itself: half the time of an export through nanobind, which counts for small data.
 class NewVectors {
@@ -34,111 +32,112 @@ private:
     }
 };
 
-class StumpSearch {
-public:
-    explicit StumpSearch(const StumpArrays &arrays) : engine_(build(arrays)) {}
+StumpSearch::StumpSearch(const StumpArrays &arrays) : make_(std::make_unique<NewVectors>()) {
+    nb::gil_scoped_release release;
+    engine_ = std::make_unique<StumpEngine>(arrays);
+}
 
-    nb::tuple best(const Vector<const double> &d, int64_t k, int threads) {
-        require(static_cast<int64_t>(d.shape(0)) == rows(), "d must have n_rows entries");
-        require(k >= 1, "k must be at least 1");
-        require(threads >= 1, "threads must be at least 1");
-        std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
-        {
-            nb::gil_scoped_release release;
-            lock.lock();
-            engine_.best(d.data(), static_cast<size_t>(k), threads);
-        }
-        return answer();
-    }
+StumpSearch::~StumpSearch() = default;
 
-    void column(int32_t feature, int32_t cut, int missing_right, const Vector<int8_t> &out, int threads) const {
-        require(missing_right == 0 || missing_right == 1, "missing_right must be 0 or 1");
-        Stump stump{feature, cut, static_cast<uint8_t>(missing_right)};
-        engine_.layout.check(stump);
-        check_out(out.shape(0), threads);
-        int8_t *data = out.data();
+// ---- The search --------------------
+
+nb::tuple StumpSearch::best(const Vector<const double> &d, int64_t k, int threads) {
+    require(static_cast<int64_t>(d.shape(0)) == rows(), "d must have n_rows entries");
+    require(k >= 1, "k must be at least 1");
+    require(threads >= 1, "threads must be at least 1");
+    std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+    {
         nb::gil_scoped_release release;
-        over_rows(1, threads,
-                  [&](int64_t begin, int64_t end) { stump_column(engine_.layout, stump, begin, end, data); });
+        lock.lock();
+        engine_->load(d.data(), threads);
+        engine_->best(static_cast<size_t>(k), threads);
     }
+    return answer();
+}
 
-    void margins(const Vector<const int32_t> &features, const Vector<const int32_t> &cuts,
-                 const Vector<const uint8_t> &missing_right, const Vector<const double> &weights,
-                 const Vector<double> &out, int threads) const {
-        size_t n = features.shape(0);
-        require(cuts.shape(0) == n && missing_right.shape(0) == n && weights.shape(0) == n,
-                "features, cuts, missing_right and weights must have equal lengths");
-        check_out(out.shape(0), threads);
-        std::vector<Stump> stumps(n);
-        for (size_t j = 0; j < n; ++j) {
-            stumps[j] = {features.data()[j], cuts.data()[j], missing_right.data()[j]};
-            engine_.layout.check(stumps[j]);
-        }
-        double *data = out.data();
-        const double *w = weights.data();
-        nb::gil_scoped_release release;
-        StumpTables tables(engine_.layout, stumps, w);
-        over_rows(tables.size() + 1, threads, [&](int64_t begin, int64_t end) { tables.margins(begin, end, data); });
+void StumpSearch::forget() {
+    nb::gil_scoped_release release;
+    std::lock_guard<std::mutex> lock(mutex_);
+    engine_->forget();
+}
+
+int64_t StumpSearch::looked() const { return engine_->looked(); }
+size_t StumpSearch::blocks() const { return engine_->blocks(); }
+const StumpLayout &StumpSearch::layout() const { return engine_->layout; }
+void StumpSearch::load(const double *d, int threads) { engine_->load(d, threads); }
+void StumpSearch::load_chunk(const double *d, int64_t chunk) { engine_->load_chunk(d, chunk); }
+void StumpSearch::loaded() { engine_->loaded(); }
+void StumpSearch::forget_loaded() { engine_->forget(); }
+
+BestStump StumpSearch::best_loaded(int threads) {
+    engine_->best(1, threads);
+    const Found &found = engine_->found().front();
+    return {found.stump, static_cast<double>(found.edge) / kFixedOne, bound()};
+}
+
+nb::tuple StumpSearch::answer() {
+    features_.clear();
+    cuts_.clear();
+    missing_right_.clear();
+    edges_.clear();
+    for (const Found &found : engine_->found()) {
+        features_.push_back(found.stump.feature);
+        cuts_.push_back(found.stump.cut);
+        missing_right_.push_back(found.stump.missing_right);
+        edges_.push_back(static_cast<double>(found.edge) / kFixedOne);
     }
+    return nb::make_tuple(make_->of(features_), make_->of(cuts_), make_->of(missing_right_), make_->of(edges_), bound());
+}
 
-    void forget() {
-        nb::gil_scoped_release release;
-        std::lock_guard<std::mutex> lock(mutex_);
-        engine_.forget();
+// Each weight was rounded by at most half a unit; the next floats cover the rounding of this formula.
+double StumpSearch::bound() const {
+    double fixed = static_cast<double>(engine_->largest()) + static_cast<double>(rows() / 2 + 2);
+    return std::nextafter(std::nextafter(fixed, HUGE_VAL), HUGE_VAL) / kFixedOne;
+}
+
+// ---- What stumps say about rows --------------------
+
+void StumpSearch::column(int32_t feature, int32_t cut, int missing_right, const Vector<int8_t> &out,
+                         int threads) const {
+    require(missing_right == 0 || missing_right == 1, "missing_right must be 0 or 1");
+    Stump stump{feature, cut, static_cast<uint8_t>(missing_right)};
+    layout().check(stump);
+    check_out(out.shape(0), threads);
+    int8_t *data = out.data();
+    nb::gil_scoped_release release;
+    over_rows(1, threads, [&](int64_t begin, int64_t end) { stump_column(layout(), stump, begin, end, data); });
+}
+
+void StumpSearch::margins(const Vector<const int32_t> &features, const Vector<const int32_t> &cuts,
+                          const Vector<const uint8_t> &missing_right, const Vector<const double> &weights,
+                          const Vector<double> &out, int threads) const {
+    size_t n = features.shape(0);
+    require(cuts.shape(0) == n && missing_right.shape(0) == n && weights.shape(0) == n,
+            "features, cuts, missing_right and weights must have equal lengths");
+    check_out(out.shape(0), threads);
+    std::vector<Stump> stumps(n);
+    for (size_t j = 0; j < n; ++j) {
+        stumps[j] = {features.data()[j], cuts.data()[j], missing_right.data()[j]};
+        layout().check(stumps[j]);
     }
+    double *data = out.data();
+    const double *w = weights.data();
+    nb::gil_scoped_release release;
+    StumpTables tables(layout(), stumps, w);
+    over_rows(tables.size() + 1, threads, [&](int64_t begin, int64_t end) { tables.margins(begin, end, data); });
+}
 
-    int64_t looked() const { return engine_.looked(); }
-    size_t blocks() const { return engine_.blocks(); }
+void StumpSearch::check_out(size_t size, int threads) const {
+    require(static_cast<int64_t>(size) == rows(), "out must have n_rows entries");
+    require(threads >= 1, "threads must be at least 1");
+}
 
-private:
-    StumpEngine engine_;
-    std::mutex mutex_;  // calls from several Python threads share the caches
-    NewVectors make_;
-    std::vector<int32_t> features_, cuts_;  // the answer by columns; kept to save allocations
-    std::vector<uint8_t> missing_right_;
-    std::vector<double> edges_;
+template <class Work> void StumpSearch::over_rows(size_t passes, int threads, const Work &work) const {
+    int used = rows() * static_cast<int64_t>(passes) >= kWorthThreads ? threads : 1;
+    parallel(chunk_count(rows()), used, [&](int64_t c) { work(c * kChunk, std::min((c + 1) * kChunk, rows())); });
+}
 
-    static StumpEngine build(const StumpArrays &arrays) {
-        nb::gil_scoped_release release;
-        return StumpEngine(arrays);
-    }
-
-    int64_t rows() const { return engine_.layout.rows(); }
-
-    void check_out(size_t size, int threads) const {
-        require(static_cast<int64_t>(size) == rows(), "out must have n_rows entries");
-        require(threads >= 1, "threads must be at least 1");
-    }
-
-    template <class Work> void over_rows(size_t passes, int threads, const Work &work) const {
-        int used = rows() * static_cast<int64_t>(passes) >= kWorthThreads ? threads : 1;
-        parallel(chunk_count(rows()), used,
-                 [&](int64_t c) { work(c * kChunk, std::min((c + 1) * kChunk, rows())); });
-    }
-
-    nb::tuple answer() {
-        features_.clear();
-        cuts_.clear();
-        missing_right_.clear();
-        edges_.clear();
-        for (const Found &found : engine_.found()) {
-            features_.push_back(found.stump.feature);
-            cuts_.push_back(found.stump.cut);
-            missing_right_.push_back(found.stump.missing_right);
-            edges_.push_back(static_cast<double>(found.edge) / kFixedOne);
-        }
-        return nb::make_tuple(make_.of(features_), make_.of(cuts_), make_.of(missing_right_), make_.of(edges_),
-                              bound());
-    }
-
-    // Each weight was rounded by at most half a unit; the next floats cover the rounding of this formula.
-    double bound() const {
-        double fixed = static_cast<double>(engine_.largest()) + static_cast<double>(rows() / 2 + 2);
-        return std::nextafter(std::nextafter(fixed, HUGE_VAL), HUGE_VAL) / kFixedOne;
-    }
-};
-
-}  // namespace
+// ---- Python --------------------
 
 void bind_stumps(nb::module_ &m) {
     nb::class_<StumpSearch>(m, "StumpSearch", "The best stumps of the whole class, exactly, for given row weights.")

@@ -51,9 +51,35 @@ public:
     int64_t largest() const { return ranking_.largest(); }
     const std::vector<Found> &found() const { return found_; }
 
-    // Finds the best hypothesis of each of the k best groups, best first.
-    void best(const double *d, size_t k, int threads) {
-        load(d, threads);
+    // Row weights: all of them, or chunk by chunk and then `loaded`.
+    void load(const double *d, int threads) {
+        int64_t chunks = chunk_count(layout.rows());
+        if (threads > 1 && layout.rows() >= kWorthThreads)
+            parallel(chunks, threads, [&](int64_t c) { load_chunk(d, c); });
+        else
+            for (int64_t c = 0; c < chunks; ++c) load_chunk(d, c);
+        loaded();
+    }
+
+    void load_chunk(const double *d, int64_t c) {
+        int64_t begin = c * kChunk, length = std::min(kChunk, layout.rows() - begin);
+        quantise(d + begin, layout.y() + begin, q_.data() + begin, length, &row_sums_[static_cast<size_t>(c)]);
+    }
+
+    void loaded() {
+        RowSums sum;
+        for (const RowSums &part : row_sums_) {
+            sum.total = wrapping_sum(sum.total, part.total);
+            sum.travelled = wrapping_sum(sum.travelled, part.travelled);
+            sum.high = wrapping_sum(sum.high, part.high);
+            sum.low = wrapping_sum(sum.low, part.low);
+            sum.bad += part.bad;
+        }
+        accept(sum);
+    }
+
+    // Finds the best hypothesis of each of the k best groups under the loaded weights, best first.
+    void best(size_t k, int threads) {
         start(std::min(k, blocks_.member_count() + 1));
         if (!leaders_.empty()) look(leaders_.data(), leaders_.size(), threads);
         walk(sort_survivors(), threads);
@@ -83,29 +109,7 @@ private:
     std::vector<Found> found_;
     int64_t looked_ = 0;
 
-    // ---- weights -------------------------------------------------------------------------------------------------
-
-    void load(const double *d, int threads) {
-        int64_t n = layout.rows(), chunks = chunk_count(n);
-        int used = n >= kWorthThreads ? threads : 1;
-        auto one_chunk = [&](int64_t c) {
-            int64_t begin = c * kChunk, length = std::min(kChunk, n - begin);
-            quantise(d + begin, layout.y() + begin, q_.data() + begin, length, &row_sums_[static_cast<size_t>(c)]);
-        };
-        if (used == 1)
-            for (int64_t c = 0; c < chunks; ++c) one_chunk(c);
-        else
-            parallel(chunks, used, one_chunk);
-        RowSums sum;
-        for (const RowSums &part : row_sums_) {
-            sum.total = wrapping_sum(sum.total, part.total);
-            sum.travelled = wrapping_sum(sum.travelled, part.travelled);
-            sum.high = wrapping_sum(sum.high, part.high);
-            sum.low = wrapping_sum(sum.low, part.low);
-            sum.bad += part.bad;
-        }
-        accept(sum);
-    }
+    // ---- weights --------------------
 
     // Bad weights may overflow; they are refused after the sum.
     static int64_t wrapping_sum(int64_t a, int64_t b) {
@@ -138,7 +142,7 @@ private:
         ranking_.offer(-1, magnitude(total_));
     }
 
-    // ---- order ---------------------------------------------------------------------------------------------------
+    // ---- order --------------------
 
     int64_t upper_bound(int32_t b) const { return std::min(key_[static_cast<size_t>(b)] + odometer_, coarse_up(mass_)); }
 
@@ -186,7 +190,7 @@ private:
         }
     }
 
-    // ---- sums ----------------------------------------------------------------------------------------------------
+    // ---- sums --------------------
 
     void look(const int32_t *batch, size_t count, int threads) {
         dense_batch_.clear();
@@ -352,7 +356,7 @@ private:
         if (magnitude(edge) >= floor) spot_[static_cast<size_t>(blocks_.members(block)[j].feature)] = {edge, 0, 0};
     }
 
-    // ---- the answer ----------------------------------------------------------------------------------------------
+    // ---- the answer --------------------
 
     void answer() {
         found_.clear();

@@ -82,7 +82,7 @@ private:
     std::optional<nb::gil_scoped_release> released_;
 };
 
-// ---- Entropic --------------------------------------------------------------------------------------------------------
+// ---- Entropic --------------------
 
 std::pair<double, int> run_entropic(const In &z, double eta, const In &caps, const In &offset, double start,
                                     const Out &out, int threads, bool select_only) {
@@ -112,7 +112,7 @@ double entropic_select(In z, double eta, In caps, In offset, Out out) {
     return run_entropic(z, eta, caps, offset, 0.0, out, 1, true).first;
 }
 
-// ---- Linear and Euclidean ----------------------------------------------------------------------------------------------
+// ---- Linear and Euclidean --------------------
 
 std::pair<double, double> average_lowest(In v, In caps, double centre, double width, int threads) {
     int64_t m = length(v);
@@ -149,7 +149,7 @@ double euclidean(In z, In caps, double start, Out out, int threads) {
     return euclidean_project(p, start, out.data());
 }
 
-// ---- Columns ---------------------------------------------------------------------------------------------------------
+// ---- Columns --------------------
 
 template <class T> int64_t check_column(const In &z, const Vector<const T> &column, int threads) {
     check_rows(length(z), threads);

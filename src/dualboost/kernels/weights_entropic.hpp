@@ -47,7 +47,7 @@ struct EntropicLanes {
     int64_t inside[kLanes];
 };
 
-// ---- Measuring and collecting -------------------------------------------------------------------------------------
+// ---- Measuring and collecting --------------------
 
 // One group of rows: its exponentials to `x`, its masses to the lanes. Each step is a loop of its own: in one loop the
 // compiler entangles their comparisons and spends more on them than on the exponential.
@@ -129,7 +129,7 @@ DUALBOOST_CLONES inline int64_t measure_general(const double *z, PerRow weights,
     return kept;
 }
 
-// ---- Writing ------------------------------------------------------------------------------------------------------
+// ---- Writing --------------------
 
 DUALBOOST_INLINE void share_lanes(const double *weight, int width, double ratio, double scale, double *out,
                                   double *sum) {
@@ -153,10 +153,9 @@ DUALBOOST_CLONES inline double share_stretch(PerRow weights, int64_t n, double r
 inline double entropic_share(Entropic &p, double ratio, double *out) {
     std::vector<double> parts(static_cast<size_t>(chunk_count(p.m)));
     over_chunks(p.m, p.threads, [&](int64_t k, int64_t begin, int64_t n) {
-        double sum = 0;
-        for (int64_t i = begin; i < begin + n; i += kStretch)
-            sum += share_stretch(p.caps.weight.from(i), std::min(kStretch, begin + n - i), ratio, p.caps.scale, out + i);
-        parts[static_cast<size_t>(k)] = sum;
+        double &sum = parts[static_cast<size_t>(k)];
+        for (int64_t i = begin, end = begin + n; i < end; i += kStretch)
+            sum += share_stretch(p.caps.weight.from(i), std::min(kStretch, end - i), ratio, p.caps.scale, out + i);
     });
     ++p.passes;
     double sum = 0;
@@ -164,7 +163,7 @@ inline double entropic_share(Entropic &p, double ratio, double *out) {
     return sum * p.caps.scale;
 }
 
-// ---- The level inside the band --------------------------------------------------------------------------------------
+// ---- The level inside the band --------------------
 
 // The rows of a chunk near the guessed level one by one (weights only where the caps differ), the others as masses.
 struct BandPart {
@@ -236,7 +235,7 @@ inline std::optional<double> solve_band(const Band &band, double scale) {
     return ratio;
 }
 
-// ---- Guesses --------------------------------------------------------------------------------------------------------
+// ---- Guesses --------------------
 
 // Exact level for the given keys (offset_i - eta z_i up to a constant): keep the rows that are undecided, split them at
 // a pivot, and decide one side by the sum at the level that brings the pivot just to its cap. Reorders its arguments.

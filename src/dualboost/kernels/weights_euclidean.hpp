@@ -129,7 +129,7 @@ DUALBOOST_CLONES inline double euclidean_write(const double *z, PerRow weights, 
     return scale * fold(lanes.capped) + fold(lanes.free);
 }
 
-// ---- Tau inside the bracket ------------------------------------------------------------------------------------------
+// ---- Tau inside the bracket --------------------
 
 // Collected rows, chunk by chunk at the front of each chunk's stretch of `t`; the others only as masses.
 struct EuclideanBand {
@@ -179,7 +179,7 @@ inline std::optional<double> solve_shift(const EuclideanBand &band, double scale
     return shift;
 }
 
-// ---- Guesses -------------------------------------------------------------------------------------------------------
+// ---- Guesses --------------------
 
 inline double euclidean_write_all(const Euclidean &p, double base, double shift, double *out) {
     std::vector<double> parts(static_cast<size_t>(chunk_count(p.m)));

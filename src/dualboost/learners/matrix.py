@@ -82,7 +82,7 @@ class MatrixOracle(Oracle):
         chosen = _ranked(sizes, k)
         # A sum of m products is off by at most m units of rounding, relative to the sum of sizes.
         rounding = len(d) * _ROUNDING * self._scale * float(d.sum())
-        return Answer(chosen, [self.column(j) for j in chosen], edges[chosen], float(top) + rounding)
+        return Answer(chosen, [self.column(j) for j in chosen], edges[chosen], float(top + rounding))
 
     def column(self, j: int) -> np.ndarray:
         return self.A[:, [j]].toarray().ravel() if sp.issparse(self.A) else self.A[:, j]

@@ -78,9 +78,9 @@ class SoftMargin(Loss):
         moving = self.bound_set.responsive(d)
         d, columns = d[moving], columns[:, moving]
         rows, mass = self.bound_set.rows, self.bound_set.rows.add(float(d.sum()))
-        weighted = columns * d
-        mean = rows.add(weighted.sum(axis=1))
-        return self.eta * (rows.add(weighted @ columns.T) - np.outer(mean, mean) / max(mass, 1e-300))
+        # A covariance: centred first, or rounding makes it indefinite where d sits on a few equal rows.
+        centred = columns - rows.add(columns @ d)[:, None] / max(mass, 1e-300)
+        return self.eta * rows.add((centred * d) @ centred.T)
 
     def smoothed(self, tol: float) -> SoftMargin:
         radius = self.bound_set.radius  # 0: one feasible d, and F is linear as it stands

@@ -21,9 +21,9 @@ _GAP = 1e-6  # what a projection may miss
 class NormRelaxation(BoundSet):
     """Any absolute norm as a ball (`limit`) or as a price (`nu`), for norms that offer only `value` and `dual`.
 
-    The relaxed margin is a search in one variable, exact whatever the norm. Minimisers need a norm that is smooth where weights are
-    positive; they are checked against the dual problem, and refused when they fail. Meant for hundreds of rows: l_p norms have
-    their own, faster sets.
+    The relaxed margin is a search in one variable, exact whatever the norm. Minimisers need a norm that is smooth where
+    weights are positive; they are checked against the dual problem, and refused when they fail. Meant for hundreds of
+    rows: l_p norms have their own, faster sets.
     """
 
     def __init__(self, rows: Rows, norm: Norm, nu: float = inf, limit: float = inf):
@@ -36,15 +36,15 @@ class NormRelaxation(BoundSet):
             self._center = self._most_inside()
 
     def _most_inside(self) -> np.ndarray:
-        """The distribution of least norm as far as it can be told: the prior, or the direction in which the dual norm grows."""
+        """The distribution of least norm as far as it can be told: the prior, or where the dual norm grows."""
         ones = np.ones(len(self.rows))
         least = 1 / self.norm.dual(ones)  # Theorem 7 with z = 0
         if self.limit <= least * (1 + 1e-9):
-            raise ValueError(f"The radius must exceed {least:.6g}, the least norm of a distribution, not {self.limit:.6g}.")
+            raise ValueError(f"The radius must exceed {least:g}, the least norm of a distribution, not {self.limit}.")
         steep = np.maximum(numeric_gradient(self.norm.dual, ones), 0.0)
         center = min(np.array(self.rows.prior), steep / steep.sum(), key=self.norm.value)
         if self.norm.value(center) > self.limit:
-            raise ValueError(f"No distribution of norm {self.limit:.6g} was found, although {least:.6g} is possible: raise it.")
+            raise ValueError(f"No distribution of norm {self.limit:g} was found, though {least:g} is possible.")
         return center
 
     def forget(self) -> None:
@@ -62,7 +62,7 @@ class NormRelaxation(BoundSet):
         return t - self.limit * self._shortfall(y, t)
 
     def _level(self, y: np.ndarray) -> float:
-        """A price: the largest t with |[t - y]_+| <= nu, by halving. A ball: where the concave height is largest, by sections."""
+        """Price: the largest t with |[t - y]_+| <= nu, by halving. Ball: the top of the height, by golden sections."""
         low, high = 0.0, float(y.max()) or 1.0
         if self.limit == inf:
             while self._shortfall(y, high) <= self.nu:
@@ -84,7 +84,7 @@ class NormRelaxation(BoundSet):
         steep = np.maximum(numeric_gradient(self.norm.dual, np.maximum(self._level(y) - y, 0.0)), 0.0)
         d = self._inside(steep / steep.sum()) if steep.any() else self._simplex.vertex(z)
         if abs(inner(d, z, self.rows) + self.price(d) - self.relaxed_margin(z)) > 1e-6:
-            raise ValueError("This norm has corners: which distribution attains the relaxed margin cannot be told from its values.")
+            raise ValueError("This norm has corners: which distribution attains the margin its values do not tell.")
         return d
 
     def euclidean(self, v: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ class NormRelaxation(BoundSet):
         value = float(inside @ z) + self.divergence(inside) / eta + self.price(inside)
         bound = problem.bound(d) - problem.price * toll
         if not value - bound <= _GAP * (1 + abs(value)):
-            raise ValueError(f"The projection for this norm is only known to {value - bound:.1e}: it has corners, or eta is too large.")
+            raise ValueError(f"Known to {value - bound:.1e} only: the norm has corners or eta is large.")
         return frozen(inside)
 
     def _inside(self, d: np.ndarray) -> np.ndarray:
@@ -136,7 +136,7 @@ class _Tilt:
     def __init__(self, bound_set: NormRelaxation, z: np.ndarray, eta: float):
         self.norm, self.z, self.eta = bound_set.norm, z, eta
         self.log_prior = np.log(bound_set.rows.prior)
-        self.log_x, self.price = np.zeros(len(z)), 0.0  # the prior: tiny weights would hardly move
+        self.price = 0.0
 
     def _distribution(self, log_x: np.ndarray) -> np.ndarray:
         theta = self.log_prior + log_x
@@ -151,9 +151,10 @@ class _Tilt:
             return height, d * (slope - d @ slope)
 
         options = {"ftol": 1e-16, "gtol": 1e-12, "maxiter": 500, "maxcor": 30}
-        self.log_x = minimize(value, self.log_x, jac=True, method="L-BFGS-B", options=options).x
+        # From the prior, where every weight can move; the answer is then a function of the price alone.
+        start = np.zeros(len(self.z))
         self.price = price
-        return self._distribution(self.log_x)
+        return self._distribution(minimize(value, start, jac=True, method="L-BFGS-B", options=options).x)
 
     def at_norm(self, limit: float) -> np.ndarray:
         """The distribution whose norm is the limit, or the one without a price if that is inside."""
@@ -172,7 +173,7 @@ class _Tilt:
         return self.at_price(exp(brentq(excess, low, high, xtol=1e-10))) if high < 30 and low > -60 else d
 
     def bound(self, d: np.ndarray) -> float:
-        """A lower bound of the minimum at the last price, from the subgradient of the norm at d made safe by its dual norm."""
+        """A lower bound of the minimum at the last price: the gradient of the norm at d, made safe by the dual norm."""
         u = np.maximum(self.norm.gradient(d), 0.0)
         u *= self.price / max(1.0, float(self.norm.dual(u)))
         return -float(logsumexp(self.log_prior - self.eta * (self.z + u))) / self.eta

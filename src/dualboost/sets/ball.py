@@ -1,7 +1,8 @@
 """Norm balls {d a distribution, |d| <= radius}: Shalev-Shwartz & Singer, Theorem 7 and Example 1.
 
-The relaxed margin is max over g of g - radius * |[g - z]_+|_q. For p = 2 it is the mean of the smallest margins less a multiple of
-their standard deviation: a margin that is paid for in variance. p = inf is the capped simplex, p = 1 the simplex.
+The relaxed margin is max over g of g - radius * |[g - z]_+|_q. For p = 2 it is the mean of the smallest margins less a
+multiple of their standard deviation: a margin that is paid for in variance. p = inf is the capped simplex, p = 1 the
+simplex.
 """
 
 from __future__ import annotations
@@ -18,7 +19,17 @@ from dualboost.sets.base import BoundSet, WeightSet
 from dualboost.sets.capped import CappedSimplex
 from dualboost.sets.lp_curve import Curve, Entropic, Euclidean
 from dualboost.sets.norms import (
-    Lp, Norm, conjugate_exponent, frozen, increasing_root, inner, log_rarest, norm_of, offsets, shortfalls, unit_scale,
+    Lp,
+    Norm,
+    conjugate_exponent,
+    frozen,
+    increasing_root,
+    inner,
+    log_rarest,
+    norm_of,
+    offsets,
+    shortfalls,
+    unit_scale,
 )  # fmt: skip
 
 __all__ = ["Ball", "LpBall"]
@@ -46,7 +57,7 @@ class Ball(WeightSet):
     >>> from dualboost.sets import Ball
     >>> ball = Ball(2, radius=0.6).bind(Rows.of(4))
     >>> round(ball.relaxed_margin(np.array([1.0, 0.0, -1.0, 0.5])), 4)
-    -0.3521
+    -0.3655
     >>> Ball(2, radius=0.5).bind(Rows.of(4)).vertex(np.array([1.0, 0.0, -1.0, 0.5]))
     array([0.25, 0.25, 0.25, 0.25])
     """
@@ -62,12 +73,12 @@ class Ball(WeightSet):
 
     def bind(self, rows: Rows) -> BoundSet:
         norm = norm_of(self.p, self.norm, "Ball").bind(rows)
-        radius = float(self.radius)
+        radius = float(self.radius or 0.0)
         if not isinstance(norm, Lp):
             return NormRelaxation(rows, norm, limit=radius)
         least = unit_scale(rows, norm.p)
         if radius < least * (1 - _FULL):
-            raise ValueError(f"No distribution has an l_{norm.p:g} norm below {least:.6g} on these rows: raise the radius of {radius:.6g}.")
+            raise ValueError(f"The smallest feasible radius for p = {norm.p:g} here is {least:.6g}, not {radius:g}.")
         if radius >= float(np.max(norm.copies ** (-1 / conjugate_exponent(norm.p)))):
             return CappedSimplex(rows, np.ones(1))  # every distribution is inside
         if norm.p == inf:
@@ -85,13 +96,13 @@ class LpBall(BoundSet):
         self._log_radius = log(radius / unit_scale(rows, self.p))
         self._one_point = self._log_radius <= _FULL
         # KL = sum of d log x <= log(sum of d x^(p-1)) / (p - 1) by Jensen, and that sum is at most radius^p.
-        self.radius = 0.0 if self._one_point else min(self.q * self._log_radius, log_rarest(rows))
+        self.radius = 0.0 if self._one_point else min(self.q * (self._log_radius + 1e-15), log_rarest(rows))
         self.forget()
 
     def forget(self) -> None:
         self._warm = (np.nan, np.nan)  # multipliers of the last entropic projection, in units of margins
         self._near = (np.nan, np.nan)  # and of the last Euclidean one
-        self._height = np.nan  # of the last level above the least margin
+        self._height = np.nan  # of the last level above the least margin, in units of their spread
 
     def relaxed_margin(self, z: np.ndarray) -> float:
         return inner(self.vertex(z), z, self.rows)
@@ -100,12 +111,13 @@ class LpBall(BoundSet):
         if self._one_point:
             return np.array(self.rows.prior)
         _, y = offsets(z, self.rows)
+        spread = self.rows.max(float(y.max())) or 1.0
+        y = np.where(y > 1e-20 * spread, y / spread, 0.0)  # no unit, and no ties that only squares would break
         tied = np.where(y == 0, self.rows.prior, 0.0)
         if self._log_radius + log(self.rows.add(float(tied.sum()))) / self.q >= 0:
             return self._shared(tied)
-        t = self._scan(y) if self.p == 2 else self._search(y)
-        self._height = t
-        return self._weights_at(y, t)
+        self._height = self._scan(y) if self.p == 2 else self._search(y)
+        return self._weights_at(y, self._height)
 
     def _shared(self, tied: np.ndarray) -> np.ndarray:
         """The least rows alone are enough: as few of them as the ball allows, from the lowest index."""
@@ -115,7 +127,7 @@ class LpBall(BoundSet):
         return d / d.sum()
 
     def _scan(self, y: np.ndarray) -> float:
-        """p = 2 in closed form: with the k least margins active, level = mean + deviation / sqrt(radius^2 * mass - 1)."""
+        """p = 2 in closed form: over the k least margins, level = mean + deviation / sqrt(radius^2 * mass - 1)."""
         order = np.argsort(y, kind="stable")
         y, prior = y[order], self.rows.prior[order]
         mass, first, second = np.cumsum(prior), np.cumsum(prior * y), np.cumsum(prior * y * y)
@@ -131,16 +143,18 @@ class LpBall(BoundSet):
     def _search(self, y: np.ndarray) -> float:
         """Any p: where the weights of `_weights_at` sum to 1, which they approach from below as the level rises."""
 
-        def log_sum(t: float) -> tuple[float, float]:
+        def log_sum(log_t: float) -> tuple[float, float]:
+            t = exp(log_t)
             power, one, two = shortfalls(y, t, self.rows, self.q)
             u = np.maximum(1.0 - y / t, 0.0)
-            with np.errstate(divide="ignore"):
-                steep = self.rows.add(float(self.rows.prior[u > 0] @ (power[u > 0] / u[u > 0])))
-            slope = ((self.q - 1) * steep / one - (self.q / self.p) * one / two) / t
+            steep = self.rows.add(float(self.rows.prior[u > 0] @ (power[u > 0] / u[u > 0])))
+            slope = (self.q - 1) * steep / one - (self.q / self.p) * one / two
             return self._log_radius + log(one) - log(two) / self.p, slope
 
-        high = self.rows.max(float(y.max())) / -expm1(-(self.p - 1) * self._log_radius)
-        return increasing_root(log_sum, 0.0, high, self._height)
+        # Below the second least margin the ratio stands still; at `high` even the largest margin has its share.
+        low = log(-self.rows.max(-float(y[y > 0].min())))
+        high = log(1 / -expm1(-(self.p - 1) * self._log_radius))
+        return exp(increasing_root(log_sum, low, high, log(self._height) if self._height == self._height else np.nan))
 
     def _weights_at(self, y: np.ndarray, t: float) -> np.ndarray:
         """The distribution of norm = radius along [t - y]_+^(q-1).
@@ -150,14 +164,13 @@ class LpBall(BoundSet):
         d, total = self._unscaled(y, t)
         if abs(total - 1) <= 1e-13:
             return d / total
-        side, width = np.sign(total - 1), 2e-16
-        while True:
+        side = np.sign(total - 1)
+        for width in 2.0 ** np.arange(-52, -9):
             other, its_total = self._unscaled(y, t * (1 - side * width))
-            if (its_total - 1) * side <= 0 or width > 1e-3:
-                break
-            width *= 2
-        share = (1 - its_total) / (total - its_total)
-        return share * d + (1 - share) * other
+            if (its_total - 1) * side <= 0:
+                share = (1 - its_total) / (total - its_total)
+                return share * d + (1 - share) * other
+        return d / total
 
     def _unscaled(self, y: np.ndarray, t: float) -> tuple[np.ndarray, float]:
         power, one, two = shortfalls(y, t, self.rows, self.q)

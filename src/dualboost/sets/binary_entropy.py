@@ -1,8 +1,8 @@
 """The simplex with the binary entropy as its distance: Shalev-Shwartz & Singer, discussion of future work.
 
-h(d) = sum of d log d + (1 - d) log(1 - d) instead of sum of d log d. It is at least as strongly convex, its range on the simplex
-exceeds log m by less than 1, and the row weights become sigmoids of the margins: the weights of logistic regression, shifted until
-they sum to 1. A row of sample weight k is k copies of weight d / k each.
+h(d) = sum of d log d + (1 - d) log(1 - d) instead of sum of d log d. It is at least as strongly convex, its range on
+the simplex exceeds log m by less than 1, and the row weights become sigmoids of the margins: the weights of logistic
+regression, shifted until they sum to 1. A row of sample weight k is k copies of weight d / k each.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BinaryEntropySimplex(BoundSet):
         self._copies = rows.prior * rows.total
         fewest = -rows.max(-float(self._copies.min()))
         if not (np.isfinite(rows.total) and fewest >= 1 - 1e-9):
-            raise ValueError(f"BinaryEntropy counts copies, so sample weights must be finite and at least 1, not {fewest:.6g}: rescale them.")
+            raise ValueError(f"BinaryEntropy counts copies: sample weights must be finite, at least 1, not {fewest:g}.")
         self._copies = np.maximum(self._copies, 1.0)
         # h is convex, so the largest divergence is at a unit vector; it falls with the number of copies.
         self.radius = self._largest(max(fewest, 1.0), max(rows.total, 1.0)) if len(rows) > 1 else 0.0
@@ -75,8 +75,8 @@ class BinaryEntropySimplex(BoundSet):
     def entropic(self, z: np.ndarray, eta: float) -> np.ndarray:
         """d = copies * sigmoid(-(eta z + level)), the level by Newton in logarithms.
 
-        One copy of the row with the least margin is set against all others: log(sum of the others) - log(1 - that copy) has a
-        slope between -2 and -1 whatever the spread, while the sum itself is flat to the last digit where that copy has everything.
+        One copy of the row with the least margin is set against all others: log(sum of the others) - log(1 - that copy)
+        has a slope between 1 and 2 whatever the spread, while the sum is flat where that copy has nearly everything.
         """
         if len(self.rows) == 1:
             return frozen(np.ones(1))
@@ -109,4 +109,5 @@ class BinaryEntropySimplex(BoundSet):
 
     def divergence(self, d: np.ndarray) -> float:
         rest = np.maximum(self._copies - d, 0.0)
-        return self.rows.add(float(rel_entr(d, self.rows.prior).sum() + rel_entr(rest, self._copies - self.rows.prior).sum()))
+        both = rel_entr(d, self.rows.prior).sum() + rel_entr(rest, self._copies - self.rows.prior).sum()
+        return self.rows.add(float(both))

@@ -1,7 +1,8 @@
 """The curve of distributions on which every projection to an l_p ball or penalty lies, for 1 < p < inf.
 
-Written in densities x = d / prior, as in `norms`. One multiplier s prices sum of prior * x^p, one level makes the weights sum to 1;
-both are monotone roots found by Newton with proved brackets, in logarithms, so that neither margins 1e5 apart nor p = 100 overflow.
+Written in densities x = d / prior, as in `norms`. One multiplier s prices the sum of prior * x^p, one level makes the
+weights sum to 1; both are monotone roots, found by Newton with proved brackets, in logarithms: neither margins 1e5
+apart nor p = 100 overflow.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["Curve", "Entropic", "Euclidean"]
 
 
 class Element(ABC):
-    """The optimality condition of one row on the curve, for all rows at once: psi(x) + s (x^a - 1) = theta, psi(1) = 0."""
+    """The optimality condition of each row on the curve: psi(x) + s (x^a - 1) = theta, with psi(1) = 0."""
 
     target: np.ndarray
     """theta at level 0: row i has theta = target_i - level."""
@@ -32,21 +33,23 @@ class Element(ABC):
 class Curve:
     """The distributions d(s) that minimise a distance + (s / p) * sum of prior * x^p, followed in log s.
 
-    All that balls and penalties need lies on it: the norm falls as s grows, at the s of a ball it equals the radius, and a penalty
-    of weight c has its s where log |x|_p + (log s - log c) / a is 0, which grows with s. Here a = p - 1.
+    All that balls and penalties need lies on it: the norm falls as s grows, at the s of a ball it equals the radius,
+    and a penalty of weight c has its s where log s - log c + a log |x|_p is 0, which grows with s. Here a = p - 1.
 
-    The level is the multiplier of sum d = 1; since some x are above 1 and some below, it lies between the least and the largest
-    target. Its start comes from the tangent of the curve at the last point.
+    The level is the multiplier of sum d = 1; since some x are above 1 and some below, it lies between the least and the
+    largest target. Its start comes from the tangent of the curve at the last point.
     """
 
     def __init__(self, rows: Rows, p: float, element: Element):
         self.rows, self.a, self.p, self.element = rows, p - 1.0, p, element
         self.least, self.largest = -rows.max(-float(element.target.min())), rows.max(float(element.target.max()))
         self.log_s, self.level, self.level_slope = -inf, np.nan, 0.0
-        self.evaluations = 0
 
     def at(self, log_s: float) -> tuple[float, float]:
-        """log |x|_p and its derivative in log s, leaving the distribution in `d` and the multiplier in `level`."""
+        """The spread log(sum of d x^a) / a and its derivative in log s; leaves the distribution in `d`.
+
+        The spread is q log |x|_p, but keeps its digits as p tends to 1, where it tends to the KL divergence.
+        """
         ahead = self.level_slope * (log_s - self.log_s) if self.log_s > -inf else 0.0
         self.log_s = log_s
         self.level = increasing_root(self._deficit, self.least, self.largest, self.level + ahead)
@@ -58,10 +61,11 @@ class Curve:
         self.level_slope = -self.rows.add(float(self._speed @ pull)) / self._total_speed
         moved = self._speed * (-self.level_slope - pull)
         slope = self.rows.add(float(power @ moved)) / weight
-        return (a * top + log(weight)) / self.p, min(slope, 0.0)
+        small = a * top < 1.0
+        log_sum = log1p(self.rows.add(float(self.d @ np.expm1(a * self._log_x)))) if small else a * top + log(weight)
+        return log_sum / a, min(slope * self.p / a, 0.0)
 
     def _deficit(self, level: float) -> tuple[float, float]:
-        self.evaluations += 1
         self._log_x, factor = self.element.solve(self.element.target - level, self.log_s)
         top = self.rows.max(float(self._log_x.max()))  # far from the level the masses would overflow
         mass = self.rows.prior * np.exp(self._log_x - top)
@@ -74,15 +78,16 @@ class Curve:
     def to_radius(self, log_radius: float, start: float) -> np.ndarray:
         """The distribution of norm at most the radius: s = 0 if that suffices, else where they are equal."""
         warm = self.level
-        if self.at(-inf)[0] <= log_radius:
+        spread = log_radius * self.p / self.a
+        if self.at(-inf)[0] <= spread:
             return self.d
         self.level = warm if warm == warm else self.level
 
         def too_small(log_s: float) -> tuple[float, float]:
-            log_norm, slope = self.at(log_s)
-            return log_radius - log_norm, -slope
+            here, slope = self.at(log_s)
+            return spread - here, -slope
 
-        # x^a is at least radius^p in some row, whose condition then bounds s; far below `low` the curve is where it began.
+        # x^a is at least radius^p in some row, whose condition bounds s; below `low` the curve is where it began.
         power = self.p * log_radius
         high = log(self.largest - self.least) - power - log1p(-exp(-power))
         low = min(-60.0 - self.p * log_rarest(self.rows), high - 1.0)
@@ -93,16 +98,17 @@ class Curve:
         """The distribution of a penalty of this weight; s lies between weight * (largest norm)^(-a) and weight."""
 
         def excess(log_s: float) -> tuple[float, float]:
-            log_norm, slope = self.at(log_s)
-            return log_norm + (log_s - log_weight) / self.a, max(slope + 1 / self.a, 0.0)
+            spread, slope = self.at(log_s)
+            return log_s - log_weight + factor * spread, max(1.0 + factor * slope, 0.0)
 
-        low = log_weight - self.a**2 / self.p * log_rarest(self.rows)
+        factor = self.a**2 / self.p
+        low = log_weight - factor * log_rarest(self.rows)
         increasing_root(excess, low, log_weight, start)
         return self.d
 
 
 class Entropic(Element):
-    """Distance = KL(d | prior) + eta <d, z>: log x + s (x^a - 1) = theta, by Wright's omega function (omega + log omega = u)."""
+    """Distance = KL(d | prior) + eta <d, z>: log x + s (x^a - 1) = theta, by Wright's omega, omega + log omega = u."""
 
     def __init__(self, z: np.ndarray, eta: float, p: float):
         self.target, self.a = -eta * z, p - 1.0
@@ -131,7 +137,7 @@ class Euclidean(Element):
         return np.where(right > 0, log_x, -inf), np.where(right > 0, factor, 0.0)
 
     def _sum_of_powers(self, log_right: np.ndarray, log_s: float) -> np.ndarray:
-        """log x with prior x + s x^a = right, by Newton on the logarithm of both sides: convex, and nearly linear at either end."""
+        """log x with prior x + s x^a = right, by Newton on the logarithm of both sides, convex and nearly linear."""
         log_prior = np.log(self.prior)
         log_x = np.minimum(log_right - log_prior, (log_right - log_s) / self.a)
         for _ in range(30):

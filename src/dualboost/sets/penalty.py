@@ -1,6 +1,6 @@
 """Norms as a price, nu * |d| on the simplex: Shalev-Shwartz & Singer, Theorem 7 and Example 2.
 
-The relaxed margin is the largest g with |[g - z]_+|_q <= nu: how far the level rises until the shortfalls below it cost nu.
+The relaxed margin is the largest g with |[g - z]_+|_q <= nu: the level rises until the shortfalls below it cost nu.
 p = 1 is the hard margin plus nu; with p = inf the shortfalls sum to nu.
 """
 
@@ -18,7 +18,16 @@ from dualboost.sets.base import BoundSet, WeightSet
 from dualboost.sets.capped import CappedSimplex
 from dualboost.sets.lp_curve import Curve, Entropic, Euclidean
 from dualboost.sets.norms import (
-    Lp, Norm, conjugate_exponent, frozen, increasing_root, log_rarest, norm_of, offsets, shortfalls, unit_scale,
+    Lp,
+    Norm,
+    conjugate_exponent,
+    frozen,
+    increasing_root,
+    log_rarest,
+    norm_of,
+    offsets,
+    shortfalls,
+    unit_scale,
 )  # fmt: skip
 
 __all__ = ["ConstantPrice", "LpPenalty", "Penalty"]
@@ -42,8 +51,8 @@ class Penalty(WeightSet):
     >>> import numpy as np
     >>> from dualboost.rows import Rows
     >>> from dualboost.sets import Penalty
-    >>> Penalty(np.inf, nu=2.5).bind(Rows.of(4)).relaxed_margin(np.array([1.0, 0.0, -1.0, 0.5]))
-    0.75
+    >>> round(Penalty(np.inf, nu=2.0).bind(Rows.of(4)).relaxed_margin(np.array([1.0, 0.0, -1.0, 0.5])), 6)
+    0.5
     """
 
     p: float | None = None
@@ -53,13 +62,13 @@ class Penalty(WeightSet):
     def __post_init__(self):
         norm_of(self.p, self.norm, "Penalty")
         if not (isinstance(self.nu, (int, float, np.number)) and 0 < self.nu < inf):
-            raise ValueError(f"nu, the price of the norm, must be a positive finite number, not {self.nu!r}; for 0 take Simplex().")
+            raise ValueError(f"nu, the price of the norm, must be positive and finite, not {self.nu!r}: 0 is Simplex.")
 
     def bind(self, rows: Rows) -> BoundSet:
-        norm = norm_of(self.p, self.norm, "Penalty").bind(rows)
+        norm, nu = norm_of(self.p, self.norm, "Penalty").bind(rows), float(self.nu or 0.0)
         if not isinstance(norm, Lp):
-            return NormRelaxation(rows, norm, nu=float(self.nu))
-        return ConstantPrice(rows, float(self.nu)) if norm.p == 1 else LpPenalty(rows, norm, float(self.nu))
+            return NormRelaxation(rows, norm, nu=nu)
+        return ConstantPrice(rows, nu) if norm.p == 1 else LpPenalty(rows, norm, nu)
 
 
 class ConstantPrice(BoundSet):
@@ -123,7 +132,8 @@ class LpPenalty(BoundSet):
 
         least_mass = self.rows.add(float(self.rows.prior[y == 0].sum()))
         high = self._unit * least_mass ** (-1 / self.q)
-        self._height = increasing_root(excess, self._unit, high * (1 + 1e-15), self._height if self._height == self._height else high)
+        start = high if np.isnan(self._height) else self._height
+        self._height = increasing_root(excess, self._unit, high * (1 + 1e-15), start)
         return self._height
 
     def vertex(self, z: np.ndarray) -> np.ndarray:
@@ -164,26 +174,27 @@ class LpPenalty(BoundSet):
 
 
 def _nearest_at_price_of_maximum(v: np.ndarray, rows: Rows, unit: float) -> np.ndarray:
-    """argmin of |d - v|^2 / 2 + unit * max(d / prior): caps of height c, what they cut off costs `unit`, two nested roots."""
+    """argmin of |d - v|^2 / 2 + unit * max(d / prior): caps c * prior, where what they cut off weighs `unit`."""
     prior = rows.prior
     low, high = -rows.max(-float((v - prior).min())), rows.max(float(v.max()))
-    found = {"tau": np.nan}
+    last, d = np.nan, np.array(prior)
 
     def too_much(c: float) -> tuple[float, float]:
         def missing(tau: float) -> tuple[float, float]:
-            d = np.clip(v - tau, 0.0, c * prior)
-            return 1.0 - rows.add(float(d.sum())), rows.add(float(np.count_nonzero((d > 0) & (d < c * prior))))
+            x = np.clip(v - tau, 0.0, c * prior)
+            return 1.0 - rows.add(float(x.sum())), rows.add(float(np.count_nonzero((x > 0) & (x < c * prior))))
 
-        tau = increasing_root(missing, -rows.max(-float((v - c * prior).min())), high, found["tau"])
-        found["tau"], found["d"] = tau, np.clip(v - tau, 0.0, c * prior)
-        cut = np.maximum(v - tau - c * prior, 0.0)
+        nonlocal last, d
+        last = increasing_root(missing, -rows.max(-float((v - c * prior).min())), high, last)
+        d = np.clip(v - last, 0.0, c * prior)
+        cut = np.maximum(v - last - c * prior, 0.0)
         capped = cut > 0
-        free = max(rows.add(float(np.count_nonzero((found["d"] > 0) & ~capped))), 1.0)
+        free = max(rows.add(float(np.count_nonzero((d > 0) & ~capped))), 1.0)
         slope = rows.add(float(prior[capped].sum())) ** 2 / free + rows.add(float((prior[capped] ** 2).sum()))
         return unit - rows.add(float(prior @ cut)), slope
 
     if rows.add(float(prior @ (v - prior))) - low <= unit:
-        return np.array(prior)  # even caps that leave only the prior are worth their price
+        return d  # even caps that leave only the prior are worth their price
     tallest = 1.0 / -rows.max(-float(prior.min()))
     increasing_root(too_much, 1.0, tallest, (1.0 + tallest) / 2)
-    return found["d"] / rows.add(float(found["d"].sum()))
+    return d / rows.add(float(d.sum()))

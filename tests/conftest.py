@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 
 import reference
-from dualboost.boosters import Booster, Corrective, TotallyCorrective
+from dualboost.boosters import Booster, Corrective, LPBoost, TotallyCorrective
 from dualboost.game import Game
 from dualboost.learners import Answer, Learner, Matrix, Oracle, Stumps
 from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
@@ -191,9 +192,23 @@ BOOSTERS: dict[str, Booster] = {
     "corrective, printed": Corrective(stop="printed"),
     "corrective, halving": Corrective(smoothing="halving"),
     "corrective, halving search": Corrective(step="search", smoothing="halving"),
+    "LPBoost": LPBoost(),
     "totally corrective": TotallyCorrective(),
     "totally corrective, 3 halving": TotallyCorrective(columns=3, smoothing="halving"),
 }
+
+
+LINEAR = (LPBoost,)
+"""Boosters for caps only: they need a linear program."""
+
+
+def refused(booster: Booster, game: Game, linear: bool) -> bool:
+    """Whether the booster cannot play this game; then it must say so in one sentence before computing."""
+    if linear or not isinstance(booster, LINEAR):
+        return False
+    with pytest.raises(ValueError, match="linear program"):
+        booster.start(game)
+    return True
 
 
 # ---- problems made of them ------------------------------------------------------------------------------------------

@@ -48,10 +48,16 @@ class Game:
         """The columns of the pool, for boosters that look at all of them again."""
         return ColumnStore(self.oracle)
 
+    @cached_property
+    def live(self) -> dict[str, Any]:
+        """What a booster keeps warm between rounds (a linear program); it can be rebuilt from the state at any time."""
+        return {}
+
     def forget(self) -> None:
         """Drop every warm start, so that a run continued here and one resumed elsewhere agree to the bit."""
         self.loss.forget()
         self.oracle.forget()
+        self.live.clear()
 
 
 @dataclass(frozen=True)

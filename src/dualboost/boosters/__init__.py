@@ -2,6 +2,7 @@
 
 from dualboost.boosters.base import Booster
 from dualboost.boosters.corrective import Corrective
+from dualboost.boosters.lp import LPBoost
 from dualboost.boosters.totally_corrective import ERLPBoost, TotallyCorrective
 
-__all__ = ["Booster", "Corrective", "ERLPBoost", "TotallyCorrective"]
+__all__ = ["Booster", "Corrective", "ERLPBoost", "LPBoost", "TotallyCorrective"]

@@ -14,8 +14,11 @@ class Booster(ABC):
     """A frozen record of parameters; whatever changes is in the `State`."""
 
     @abstractmethod
-    def start(self, game: Game) -> State:
-        """The first state. Raises one sentence when loss, learner and booster do not fit."""
+    def start(self, game: Game, previous: State | None = None) -> State:
+        """The first state, with the ensemble of `previous` if given: another game on the same oracle, played before.
+
+        Raises one sentence when loss, learner and booster do not fit.
+        """
 
     @abstractmethod
     def ask(self, game: Game, state: State) -> Answer:

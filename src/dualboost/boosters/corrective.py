@@ -51,8 +51,8 @@ class Corrective(Booster):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}, not {getattr(self, name)!r}.")
 
-    def start(self, game: Game) -> State:
-        return first_state(game, self.smoothing)
+    def start(self, game: Game, previous: State | None = None) -> State:
+        return first_state(game, self.smoothing, previous)
 
     def ask(self, game: Game, state: State) -> Answer:
         return game.oracle.best(state.d)
@@ -92,10 +92,12 @@ class Corrective(Booster):
         return longest_ascent(slope, sure)
 
 
-def first_state(game: Game, smoothing: str) -> State:
-    """Nothing in the ensemble; `memory` holds the accuracy that the current smoothing is made for."""
+def first_state(game: Game, smoothing: str, previous: State | None) -> State:
+    """Nothing in the ensemble, or what another run left; `memory` holds the accuracy that the current smoothing is made for."""
     accuracy = game.tol if smoothing == "fixed" else max(game.tol, 0.5 * game.budget)
     loss = game.loss.smoothed(accuracy)
+    if previous is not None:
+        return State(previous.w, previous.z, loss.weights(previous.z), loss, previous.pool, memory=accuracy)
     z = np.zeros(len(game.rows))
     return State(np.zeros(0), z, loss.weights(z), loss, Pool(), memory=accuracy)
 

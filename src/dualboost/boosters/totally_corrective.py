@@ -49,8 +49,8 @@ class TotallyCorrective(Booster):
         if self.smoothing not in ("fixed", "halving"):
             raise ValueError(f"smoothing must be 'fixed' or 'halving', not {self.smoothing!r}.")
 
-    def start(self, game: Game) -> State:
-        return first_state(game, self.smoothing)
+    def start(self, game: Game, previous: State | None = None) -> State:
+        return first_state(game, self.smoothing, previous)
 
     def ask(self, game: Game, state: State) -> Answer:
         return game.oracle.best(state.d, self.columns)

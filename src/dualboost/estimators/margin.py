@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dualboost.boosters import Corrective
+from dualboost.boosters import Booster, Corrective, LPBoost
 from dualboost.estimators.progress import progress
-from dualboost.estimators.selection import choose_nu
+from dualboost.estimators.selection import choose_nu, distinct_rows
 from dualboost.estimators.validation import TrainingData, check_whole_number, predict_input, thread_count, training_data
 from dualboost.game import Game
 from dualboost.learners import Oracle, Stumps
@@ -25,6 +25,7 @@ from dualboost.solve import Outcome, finish, play
 __all__ = ["MarginBoostClassifier"]
 
 _FLOOR = 1e-4  # an absolute gap below this is as good as zero: margins live in [-1, 1]
+_ROWS_FOR_LP = 10_000
 
 
 class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
@@ -38,10 +39,13 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
     nu : float in (0, 1] or "auto", default "auto"
         The fraction of the rows (by weight) that may fall inside the margin. Small values insist on every row, large ones
         forgive noise. "auto" takes the value of a short path with the best held-out accuracy.
+    booster : Booster, optional
+        How the game is played: `LPBoost()`, `TotallyCorrective()`, `Corrective()`. By default linear programs up to 10,000
+        distinct rows, corrective steps above. All end at the same soft margin, up to `tol`.
     tol : float, default 0.05
         Stop when the certified gap is within this fraction of the soft margin.
     max_iter : int, default 2000
-        The most rounds, one stump each.
+        The most rounds.
     max_bins : int in [2, 255], default 255
         The most bins a feature is cut into.
     n_jobs : int, optional
@@ -85,9 +89,10 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, nu="auto", *, tol=0.05, max_iter=2000, max_bins=255, n_jobs=None, random_state=None, verbose=0
+        self, nu="auto", *, booster=None, tol=0.05, max_iter=2000, max_bins=255, n_jobs=None, random_state=None, verbose=0
     ):
         self.nu = nu
+        self.booster = booster
         self.tol = tol
         self.max_iter = max_iter
         self.max_bins = max_bins
@@ -107,8 +112,9 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         data = training_data(self, X, y, sample_weight)
         rows = Rows.of(len(data.signs) if data.weights is None else data.weights, thread_count(self.n_jobs))
-        learner, booster = Stumps(self.max_bins), Corrective(step="search", smoothing="halving")
-        self.nu_ = float(self.nu) if isinstance(self.nu, Real) else choose_nu(data, rows, learner, booster, self.random_state)
+        learner = Stumps(self.max_bins)
+        booster = self._booster_for(data) if self.booster is None else self.booster
+        self.nu_ = float(self.nu) if isinstance(self.nu, Real) else choose_nu(data, rows, learner, self.random_state)
         oracle = learner.bind(data.X, data.signs, rows)
         game = Game(SoftMargin(Capped(nu=self.nu_)).bind(rows), oracle, rows, tol=_FLOOR, rtol=self.tol)
         with progress(f"nu = {self.nu_:.3g}", self.max_iter, self.verbose) as watch:
@@ -116,11 +122,18 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         self._keep(data, oracle, _with_a_vote(game, outcome))
         return self
 
+    def _booster_for(self, data: TrainingData) -> Booster:
+        """Linear programs while they are small, else the corrective steps. Copies of a row do not count."""
+        small = len(data.signs) <= _ROWS_FOR_LP or distinct_rows(data.X) <= _ROWS_FOR_LP
+        return LPBoost() if small else Corrective(step="search", smoothing="halving")
+
     def _check_parameters(self):
         if not (self.nu == "auto" if isinstance(self.nu, str) else isinstance(self.nu, Real) and 0 < self.nu <= 1):
             raise ValueError(f'nu is the fraction of rows inside the margin: a number in (0, 1] or "auto", not {self.nu!r}.')
         if not (isinstance(self.tol, Real) and 0 < self.tol < np.inf):
             raise ValueError(f"tol is the relative gap to reach and must be a number above 0, not {self.tol!r}.")
+        if not (self.booster is None or isinstance(self.booster, Booster)):
+            raise ValueError(f"booster must be one of dualboost.boosters, such as LPBoost(), or None, not {self.booster!r}.")
         check_whole_number("max_iter", self.max_iter, 1)
         check_whole_number("max_bins", self.max_bins, 2, 255)
 

@@ -6,31 +6,30 @@ and a duplicate never tests the model that has seen it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from dualboost.boosters import Booster
+from dualboost.boosters import Corrective
 from dualboost.estimators.validation import TrainingData
-from dualboost.game import Game, State
+from dualboost.game import Game
 from dualboost.learners import Learner
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped
 from dualboost.solve import play
 
-__all__ = ["choose_nu", "fingerprints"]
+__all__ = ["choose_nu", "distinct_rows", "fingerprints"]
 
 PATH = (0.6, 0.5, 0.4, 0.32, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03)
 _FOLDS = 5
 _ENOUGH_ROWS = 20_000  # more distinct rows than this would not make the choice better
 _ROUNDS = 150
+_QUICK = Corrective(step="search", smoothing="halving")  # a rough vote is enough to compare
 _WITHOUT_EVIDENCE = 0.4  # too few rows to hold any out: forgive
 
 
-def choose_nu(data: TrainingData, rows: Rows, learner: Learner, booster: Booster, random_state) -> float:
+def choose_nu(data: TrainingData, rows: Rows, learner: Learner, random_state) -> float:
     """The value of the path with the best held-out accuracy; of equal ones the largest, which forgives most."""
     prints = fingerprints(data.X, check_random_state(random_state))
     kept = np.flatnonzero(_sampled(prints))
@@ -39,7 +38,7 @@ def choose_nu(data: TrainingData, rows: Rows, learner: Learner, booster: Booster
     for fold in range(_FOLDS):
         train, test = kept[fold_of != fold], kept[fold_of == fold]
         if len(test) and len(np.unique(data.signs[train])) == 2:
-            right += _held_out(data, rows, learner, booster, (train, test))
+            right += _held_out(data, rows, learner, (train, test))
     return PATH[int(np.argmax(right >= right.max() - 1e-12))] if right.any() else _WITHOUT_EVIDENCE
 
 
@@ -50,7 +49,7 @@ def _sampled(prints: np.ndarray) -> np.ndarray:
     return (prints // np.uint64(_FOLDS)).astype(np.float64) <= share * (2.0**64 / _FOLDS)
 
 
-def _held_out(data, rows: Rows, learner: Learner, booster: Booster, split) -> np.ndarray:
+def _held_out(data, rows: Rows, learner: Learner, split) -> np.ndarray:
     """The prior mass of the held-out rows that are classified right, for each value of the path."""
     train, test = split
     weights = len(train) if rows.uniform else np.ascontiguousarray(rows.prior[train])
@@ -59,21 +58,16 @@ def _held_out(data, rows: Rows, learner: Learner, booster: Booster, split) -> np
     right, state = [], None
     for nu in PATH:
         game = Game(SoftMargin(Capped(nu=nu)).bind(part), oracle, part, tol=1e-3, rtol=0.1)
-        state = _warm(game, booster, state)
-        outcome = play(game, booster, state.t + _ROUNDS, state)
+        outcome = play(game, _QUICK, _ROUNDS, _QUICK.start(game, state))
         state = outcome.state
         scores = oracle.predictor(state.pool.keys[: len(state.w)], state.w).scores(data.X[test], rows.threads)
         right.append(float(rows.prior[test][scores * data.signs[test] > 0].sum()))
     return np.array(right)
 
 
-def _warm(game: Game, booster: Booster, previous: State | None) -> State:
-    """The booster's first state, with the ensemble of the previous value of the path."""
-    state = booster.start(game)
-    if previous is None:
-        return state
-    z = previous.z
-    return replace(state, w=previous.w, z=z, d=state.loss.weights(z), pool=previous.pool, t=previous.t)
+def distinct_rows(X) -> int:
+    """How many different rows there are."""
+    return len(np.unique(fingerprints(X, np.random.RandomState(0))))
 
 
 def fingerprints(X, random: np.random.RandomState) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Small optimisation problems inside a round: line searches and restricted masters, the only home of solvers."""
 
 from dualboost.master.line_search import longest_ascent
+from dualboost.master.linear import EdgeProgram
 from dualboost.master.newton import descend
 from dualboost.master.quadratic import l1_quadratic
 
-__all__ = ["descend", "l1_quadratic", "longest_ascent"]
+__all__ = ["EdgeProgram", "descend", "l1_quadratic", "longest_ascent"]

@@ -193,8 +193,8 @@ BOOSTERS: dict[str, Booster] = {
     "corrective, halving": Corrective(smoothing="halving"),
     "corrective, halving search": Corrective(step="search", smoothing="halving"),
     "LPBoost": LPBoost(),
-    "totally corrective": TotallyCorrective(),
-    "totally corrective, 3 halving": TotallyCorrective(columns=3, smoothing="halving"),
+    "totally corrective": TotallyCorrective(columns=1, smoothing="fixed"),
+    "totally corrective, 3 halving": TotallyCorrective(columns=3),
 }
 
 

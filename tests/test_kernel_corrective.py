@@ -55,12 +55,12 @@ def by_single_kernels(game, n):
 
 def one_call(game, state, rounds, **changed):
     arguments = {
-        "search": game.oracle._search,
+        "search": game.oracle.search,
         "z": state["z"],
         "d": state["d"],
         "eta": game.loss.smoothed(game.tol).eta,
         "caps": game.loss.set.caps,
-        "offset": game.loss.set._offset,
+        "offset": game.loss.set.offset,
         "warmth": state["warmth"],
         "budget": game.budget,
         "accuracy": (game.tol, game.rtol),
@@ -73,7 +73,7 @@ def one_call(game, state, rounds, **changed):
 
 def first_state(game):
     state = Corrective().start(game)
-    warmth = (game.loss.set._level_margin, NAN, NAN)
+    warmth = (game.loss.set.warmth[0], NAN, NAN)
     return {"z": state.z, "d": state.d, "warmth": warmth, "best": (-np.inf, np.inf)}
 
 

@@ -231,6 +231,53 @@ def test_one_hot_columns_cost_one_column():
     assert search_of(table).blocks == 1
 
 
+def steep_weights(rng, m, steepness):
+    """A few rows carry nearly everything, as towards the end of a soft-margin run."""
+    d = np.exp(-steepness * rng.random(m))
+    return d / d.sum()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("steepness", [0.0, 20.0, 60.0, 1e4])
+@pytest.mark.parametrize(("m", "n_features", "max_cuts"), [(40, 5, 254), (300, 21, 254), (5_000, 9, 40), (40_000, 8, 30)])
+def test_rough_first_looks_do_not_change_the_answer(m, n_features, max_cuts, steepness, threads):
+    """Weights that span many orders, and copies of columns whose edges differ by less than the rough look can tell."""
+    rng = np.random.default_rng(m + int(steepness))
+    table = random_table(rng, m, n_features, max_cuts, 0.3, ("dense",))
+    table = replace(table, cuts=np.maximum(table.cuts, 17))  # too many codes to share a histogram with others
+    for copy, original in ((1, 0), (4, 3)):
+        table.codes[:, copy], table.cuts[copy], table.missing[copy] = (a[..., original] for a in (table.codes, table.cuts, table.missing))
+    light = rng.integers(0, m, 3)
+    table.codes[light, 1] = rng.integers(0, table.cuts[1] + 1, 3)
+    search = search_of(replace(table, homes=("dense",) * n_features))
+    for k in (1, 3, n_features + 1):
+        d = steep_weights(rng, m, steepness)
+        d[light] *= 1e-9
+        stumps, edges, bound = unpack(search.best(d, k, threads))
+        expected, expected_edges, largest = naive_best(replace(table, homes=("dense",) * n_features), d, k)
+        assert stumps == expected and np.allclose(edges, expected_edges, rtol=0, atol=1e-14)
+        assert largest - 1e-14 <= bound <= largest + 1e-13
+
+
+def test_rare_columns_are_not_even_looked_at():
+    rng = np.random.default_rng(11)
+    m, rare = 2_000, 300
+    codes = np.zeros((m, rare + 1), np.uint8)
+    for f in range(rare):
+        codes[rng.choice(m, 1 + f % 5, replace=False), f] = 1 + f % 2
+    codes[:, rare] = rng.random(m) < 0.1
+    y = np.where((codes[:, rare] == 1) ^ (rng.random(m) < 0.3), 1, -1)
+    table = Table(codes, codes.max(axis=0).astype(int), np.zeros(rare + 1, bool), y, ("sparse",) * (rare + 1), np.zeros(rare + 1, int))
+    search = search_of(table)
+    for d in (np.full(m, 1 / m), rng.dirichlet(np.ones(m)), steep_weights(rng, m, 50.0)):
+        search.forget()
+        stumps, edges, _ = unpack(search.best(d, 1))
+        expected, expected_edges, _ = naive_best(table, d, 1)
+        assert stumps == expected and np.allclose(edges, expected_edges, rtol=0, atol=1e-14)
+        if d.max() < 2e-3:
+            assert search.looked < 100
+
+
 @pytest.mark.parametrize("m", [1, 7, 5_000, 70_001])
 def test_wide_codes_and_tall_tables(m):
     rng = np.random.default_rng(m)

@@ -127,6 +127,9 @@ class State:
         return Certificate(self.best.objective, self.best.bound)
 
 
+INTERRUPTED = "interrupted: the best ensemble so far was kept"
+
+
 def rounds(game: Game, booster: Booster, state: State | None = None) -> Iterator[tuple[State, Answer]]:
     """Play: yields each certified state with the answer it got; ends when the booster has a reason to.
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dualboost.boosters import Booster, Corrective
-from dualboost.game import Certificate, Game, State, rounds
-from dualboost.learners import Answer, Matrix, Oracle
+from dualboost.game import INTERRUPTED, Certificate, Game, State, rounds
+from dualboost.learners import Matrix, Oracle
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.losses import Loss, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped
+
+_BURST = 128  # rounds without a look from outside: a second on a million rows
 
 __all__ = ["Outcome", "Solution", "play", "solve"]
 
@@ -181,25 +183,39 @@ def play(
     booster: Booster,
     max_rounds: int,
     state: State | None = None,
-    watch: Callable[[State, Answer], str | None] | None = None,
+    watch: Callable[[State], str | None] | None = None,
 ) -> Outcome:
     """Play until the booster has a reason to stop, `max_rounds` are over, or `watch` returns a reason.
 
     Ctrl-C ends the run like any other reason: the best ensemble so far is kept.
     """
     log: list[tuple[float, float, float, int]] = []
+    reason = ""
     try:
-        for state, answer in rounds(game, booster, state):
-            log.append((state.best.objective, state.best.bound, abs(float(answer.edges[0])), len(state.w)))
-            reason = watch(state, answer) if watch is not None else None
-            reason = reason or (f"stopped after max_rounds = {max_rounds}" if state.t >= max_rounds else None)
-            if state.status or reason:
+        for state, records in _stretches(game, booster, state, max_rounds):
+            log += records
+            reason = state.status or (watch(state) if watch is not None else "") or ""
+            if reason:
                 break
     except KeyboardInterrupt:
         if not log:
             raise
-        reason = "interrupted: the best ensemble so far was kept"
-    return finish(game, state, state.status or reason or "", log)
+        reason = INTERRUPTED
+    return finish(game, state, reason or f"stopped after max_rounds = {max_rounds}", log)
+
+
+def _stretches(game: Game, booster: Booster, state: State | None, max_rounds: int) -> Iterator[tuple[State, list]]:
+    """The run in pieces, each a state and a record of every certified state up to it: bursts if possible, else single rounds."""
+    state = booster.start(game) if state is None else state
+    while state.t < max_rounds and (burst := booster.burst(game, state, min(_BURST, max_rounds - state.t))):
+        state = burst.state
+        yield state, list(zip(burst.objectives, burst.bounds, burst.edges, burst.sizes, strict=True))
+        if state.status:
+            return
+    for state, answer in rounds(game, booster, state):
+        yield state, [(state.best.objective, state.best.bound, abs(float(answer.edges[0])), len(state.w))]
+        if state.t >= max_rounds:
+            return
 
 
 def finish(game: Game, state: State, status: str, log: list) -> Outcome:

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
 
 from dualboost.game import Game, State
 from dualboost.learners.base import Answer
 
-__all__ = ["Booster"]
+__all__ = ["Booster", "Burst"]
+
+
+@dataclass(frozen=True, eq=False)
+class Burst:
+    """Several rounds: the state after them, and what each of their certified states showed."""
+
+    state: State
+    objectives: np.ndarray
+    bounds: np.ndarray
+    edges: np.ndarray
+    sizes: np.ndarray
 
 
 class Booster(ABC):
@@ -31,3 +45,7 @@ class Booster(ABC):
     @abstractmethod
     def update(self, game: Game, state: State, answer: Answer) -> State:
         """The next state."""
+
+    def burst(self, game: Game, state: State, count: int) -> Burst | None:
+        """`count` rounds at once, where compiled code can play them: the same bits as one by one. None where it cannot."""
+        return None

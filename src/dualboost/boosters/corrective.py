@@ -12,11 +12,13 @@ from math import ceil, log2
 import numpy as np
 
 from dualboost import kernels
-from dualboost.boosters.base import Booster
-from dualboost.game import Game, Pool, State, reached
+from dualboost.boosters.base import Booster, Burst
+from dualboost.game import INTERRUPTED, Game, Pool, State, reached, with_status
 from dualboost.learners.base import Answer
-from dualboost.losses import Loss
+from dualboost.learners.stumps import StumpOracle
+from dualboost.losses import Loss, SoftMargin
 from dualboost.master import longest_ascent
+from dualboost.sets.capped import CappedSimplex
 
 __all__ = ["Corrective", "rounds_needed"]
 
@@ -73,6 +75,10 @@ class Corrective(Booster):
         z = moved(game, state.z, column, step, target)
         w = shifted(state.w, state.pool, answer.hypotheses[0], step, target)
         return replace(state, w=w, z=z, d=loss.weights(z), loss=loss, t=state.t + 1, memory=accuracy)
+
+    def burst(self, game: Game, state: State, count: int) -> Burst | None:
+        plain = self.step == "closed" and self.stop == "certified" and self.smoothing == "fixed"
+        return compiled_rounds(game, state, count) if plain and can_compile(game) else None
 
     def _step(self, game: Game, state: State, answer: Answer, loss: Loss, target: float) -> float:
         gap = smoothed_gap(game, state, answer)
@@ -131,6 +137,52 @@ def shifted(w: np.ndarray, pool: Pool, hypothesis, step: float, target: float) -
     np.multiply(w, 1.0 - step, out=out[: len(w)])
     out[number] += step * target
     return out
+
+
+def can_compile(game: Game) -> bool:
+    """Whether the parts are those that the compiled rounds are made of: stumps on a capped simplex of more than one point."""
+    stumps, loss = isinstance(game.oracle, StumpOracle), game.loss
+    return stumps and isinstance(loss, SoftMargin) and isinstance(loss.set, CappedSimplex) and loss.set.radius > 0
+
+
+def compiled_rounds(game: Game, state: State, count: int) -> Burst:
+    """Rounds of closed-form steps without a return to Python; the bits are those of `Corrective.update`."""
+    weight_set = game.loss.set
+    played = kernels.corrective_rounds(
+        game.oracle.search, state.z, state.d, state.loss.eta, weight_set.caps, weight_set.offset, weight_set.warmth,
+        game.budget, (game.tol, game.rtol), (state.best.objective, state.best.bound), count, game.rows.threads,
+    )  # fmt: skip
+    weight_set.warmth = played["warmth"]
+    moves, known = len(played["keep"]), len(state.pool)
+    stumps = zip(*(played[name][:moves].tolist() for name in ("features", "cuts", "missing_right")), strict=True)
+    numbers = np.array([state.pool.number(stump) for stump in stumps], dtype=np.int64)
+    # Each round's ensemble has the hypotheses met up to it.
+    sizes = np.maximum.accumulate(np.concatenate([[len(state.w)], np.maximum(numbers + 1, known)]))
+
+    def weights_after(rounds: int) -> np.ndarray:
+        return kernels.shift_weights(
+            state.w, numbers[:rounds], played["keep"][:rounds], played["added"][:rounds], int(sizes[rounds])
+        )
+
+    best, at = state.best, played["best_objective_at"]
+    if at >= 0:
+        best = replace(best, objective=float(played["objectives"][-1]), w=weights_after(at))
+    if played["best_bound_at"] >= 0:
+        best = replace(best, bound=float(played["bounds"][-1]), d=played["best_d"])
+    state = replace(
+        state, w=weights_after(moves), z=played["z"], d=weight_set.made(played["d"]), t=state.t + moves, best=best
+    )
+    state = with_status(state, _ending(game, state, played))
+    objectives = played["objectives"]
+    return Burst(state, objectives, played["bounds"], np.abs(played["edges"]), sizes[: len(objectives)])
+
+
+def _ending(game: Game, state: State, played: dict) -> str:
+    if isinstance(played["interrupt"], KeyboardInterrupt):
+        return INTERRUPTED
+    if played["interrupt"] is not None:
+        raise played["interrupt"]
+    return reached(game, state.certificate) if played["reached"] else ""
 
 
 def rounds_needed(radius: float, tol: float, stop: str = "certified") -> int:

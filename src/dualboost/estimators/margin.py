@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dualboost.boosters import Booster, Corrective, LPBoost
+from dualboost.boosters import Booster, Corrective, TotallyCorrective
 from dualboost.estimators.progress import progress
 from dualboost.estimators.selection import choose_nu, distinct_rows
 from dualboost.estimators.validation import TrainingData, check_whole_number, predict_input, thread_count, training_data
@@ -24,8 +24,8 @@ from dualboost.solve import Outcome, finish, play
 
 __all__ = ["MarginBoostClassifier"]
 
-_FLOOR = 1e-4  # an absolute gap below this is as good as zero: margins live in [-1, 1]
-_ROWS_FOR_LP = 10_000
+_FLOOR = 1e-3  # an absolute gap below this is as good as zero: margins live in [-1, 1]
+_ROWS_TO_REVISIT = 50_000
 
 
 class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
@@ -40,8 +40,8 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         The fraction of the rows (by weight) that may fall inside the margin. Small values insist on every row, large ones
         forgive noise. "auto" takes the value of a short path with the best held-out accuracy.
     booster : Booster, optional
-        How the game is played: `LPBoost()`, `TotallyCorrective()`, `Corrective()`. By default linear programs up to 10,000
-        distinct rows, corrective steps above. All end at the same soft margin, up to `tol`.
+        How the game is played: `TotallyCorrective()`, `LPBoost()`, `Corrective()`. By default totally corrective up to 50,000
+        distinct rows, corrective above. All end at the same soft margin, up to `tol`.
     tol : float, default 0.05
         Stop when the certified gap is within this fraction of the soft margin.
     max_iter : int, default 2000
@@ -123,9 +123,9 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _booster_for(self, data: TrainingData) -> Booster:
-        """Linear programs while they are small, else the corrective steps. Copies of a row do not count."""
-        small = len(data.signs) <= _ROWS_FOR_LP or distinct_rows(data.X) <= _ROWS_FOR_LP
-        return LPBoost() if small else Corrective(step="search", smoothing="halving")
+        """All weights anew each round while that is cheap, else one step a round. Copies of a row do not count."""
+        small = len(data.signs) <= _ROWS_TO_REVISIT or distinct_rows(data.X) <= _ROWS_TO_REVISIT
+        return TotallyCorrective() if small else Corrective(step="search", smoothing="halving")
 
     def _check_parameters(self):
         if not (self.nu == "auto" if isinstance(self.nu, str) else isinstance(self.nu, Real) and 0 < self.nu <= 1):
@@ -133,7 +133,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         if not (isinstance(self.tol, Real) and 0 < self.tol < np.inf):
             raise ValueError(f"tol is the relative gap to reach and must be a number above 0, not {self.tol!r}.")
         if not (self.booster is None or isinstance(self.booster, Booster)):
-            raise ValueError(f"booster must be one of dualboost.boosters, such as LPBoost(), or None, not {self.booster!r}.")
+            raise ValueError(f"booster must be one of dualboost.boosters, such as TotallyCorrective(), or None, not {self.booster!r}.")
         check_whole_number("max_iter", self.max_iter, 1)
         check_whole_number("max_bins", self.max_bins, 2, 255)
 

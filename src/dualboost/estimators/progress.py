@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from time import monotonic
 
 from dualboost.game import State
-from dualboost.learners import Answer
 
 __all__ = ["progress"]
 
-Watch = Callable[[State, Answer], None]
+Watch = Callable[[State], None]
 
 
 @contextmanager
@@ -26,16 +25,18 @@ def progress(title: str, max_rounds: int, verbose: int) -> Iterator[Watch | None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[interval]}"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=max_rounds, interval="")
-        last = [0.0]
+        drawn, seen = 0.0, None
 
-        def watch(state: State, answer: Answer) -> None:
-            if monotonic() - last[0] < 0.1:
-                return
-            last[0] = monotonic()
-            bar.update(task, completed=state.t, interval=describe(state))
+        def watch(state: State) -> None:
+            nonlocal drawn, seen
+            seen = state
+            if monotonic() - drawn >= 0.1:  # redrawing costs more than a round
+                drawn = monotonic()
+                bar.update(task, completed=state.t, interval=describe(state))
 
         yield watch
-        bar.update(task, total=bar.tasks[0].completed or 1, completed=bar.tasks[0].completed or 1)
+        if seen is not None:
+            bar.update(task, total=max(seen.t, 1), completed=max(seen.t, 1), interval=describe(seen))
 
 
 def describe(state: State) -> str:

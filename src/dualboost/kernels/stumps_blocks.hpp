@@ -118,6 +118,9 @@ public:
     const Block &operator[](int32_t block) const { return blocks_[static_cast<size_t>(block)]; }
     const Member *members(const Block &block) const { return &members_[static_cast<size_t>(block.first)]; }
     size_t member_count() const { return members_.size(); }
+    // A dense column by itself.
+    bool plain(int32_t block) const { return (*this)[block].codes && !members((*this)[block])[0].code_of; }
+    size_t plain_count() const { return plain_count_; }
     int32_t block_of(size_t feature) const { return block_of_[feature]; }
 
 private:
@@ -125,6 +128,7 @@ private:
     std::vector<Block> blocks_;
     std::vector<Member> members_;
     std::vector<int32_t> block_of_;  // of a feature
+    size_t plain_count_ = 0;
     std::deque<std::array<uint8_t, kCodes>> tables_;  // a deque: members keep pointers into it
     std::deque<std::vector<uint8_t>> joints_;
 
@@ -160,6 +164,7 @@ private:
 
     void add_plain(size_t f) {
         bool crowded = layout_.crowding(f) > 0.1;
+        ++plain_count_;
         add_block({layout_.dense(f), nullptr, layout_.cuts(f) + 1, 0, 0, layout_.rows(), crowded, false});
         add_member(f, nullptr);
     }

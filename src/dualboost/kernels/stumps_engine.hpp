@@ -1,24 +1,20 @@
 // The search for the best stumps: which blocks to sum, in which order, and which to skip without changing the answer.
-//
-// |edge_h(d) - edge_h(d')| <= ||d - d'||_1. So a block whose best |edge| was e when it was last summed, with weights that
-// have travelled a distance s since, cannot exceed e + s now; if that is below the k-th best found, it is not summed.
 #pragma once
 
-#include "stumps_blocks.hpp"
+#include "stumps_bounds.hpp"
+#include "stumps_filter.hpp"
 #include "stumps_ranking.hpp"
 
 namespace dualboost {
 
-// Distances are kept in units of 2^-41, rounded up: coarse enough to add up over millions of rounds without overflow.
-constexpr int kCoarse = 20;
-constexpr int64_t kUnseen = int64_t{1} << 62;
-constexpr int64_t kOdometerEnd = int64_t{1} << 61;
 // Above kTallRows q leaves the second-level cache, and all blocks of a panel go over one tile of rows together.
 constexpr int64_t kTile = 1 << 14;
 constexpr int64_t kTallRows = 2 * kTile;
 constexpr size_t kPanel = 32;  // blocks that share a tile: 32 histograms of 8 KB
 // Additions below which threads do not pay: starting and joining one takes 30 microseconds.
 constexpr int64_t kWorthThreads = 1 << 18;
+// Columns below which a first rough look at eight of them at once does not pay.
+constexpr size_t kWorthFilter = 4;
 
 struct Found {
     Stump stump;
@@ -27,23 +23,20 @@ struct Found {
 
 class StumpEngine {
 public:
-    explicit StumpEngine(const StumpArrays &arrays) : layout(arrays), blocks_(layout) {
+    explicit StumpEngine(const StumpArrays &arrays) : layout(arrays), blocks_(layout), bounds_(blocks_) {
         q_.assign(static_cast<size_t>(layout.rows()), 0);
         row_sums_.resize(static_cast<size_t>(chunk_count(layout.rows())));
         peak_.assign(blocks_.member_count(), 0);
         spot_.assign(layout.features(), Spot{0, 0, 0});
-        survivors_.resize(blocks_.size() + 1);
-        order_.resize(blocks_.size());
         stamp_.assign(blocks_.size(), 0);
-        forget();
+        judged_.assign(blocks_.size(), 0);
     }
 
     const StumpLayout layout;
 
     void forget() {
-        key_.assign(blocks_.size(), kUnseen);
+        bounds_.forget();
         leaders_.clear();
-        odometer_ = 0;
     }
 
     int64_t looked() const { return looked_; }
@@ -81,28 +74,36 @@ public:
     // Finds the best hypothesis of each of the k best groups under the loaded weights, best first.
     void best(size_t k, int threads) {
         start(std::min(k, blocks_.member_count() + 1));
-        if (!leaders_.empty()) look(leaders_.data(), leaders_.size(), threads);
-        walk(sort_survivors(), threads);
+        bool filtered = blocks_.plain_count() >= kWorthFilter && filter_.load(q_.data(), layout.rows());
+        if (!filtered && !leaders_.empty()) look(leaders_.data(), leaders_.size(), threads);
+        size_t count = bounds_.sort(ranking_.threshold());
+        if (filtered) {
+            judge(count, k == 1, threads);
+            count = bounds_.sort(ranking_.threshold());
+        }
+        walk(count, threads);
         answer();
     }
 
 private:
     const StumpBlocks blocks_;
+    StumpBounds bounds_;
 
     std::vector<int64_t> q_;
     std::vector<RowSums> row_sums_;
-    int64_t total_ = 0, mass_ = 0;
+    int64_t total_ = 0;
 
-    // Cache: key = last best |edge| - odometer at that look, coarse and rounded up; key + odometer bounds the edge now.
-    std::vector<int64_t> key_;
-    int64_t odometer_ = 0;
     std::vector<int32_t> leaders_;  // blocks of the last answer: looked at first, they give a good threshold
 
     // Work of one call; the vectors keep their memory from call to call.
     Ranking ranking_;
     uint32_t call_ = 0;
-    std::vector<uint32_t> stamp_;  // the call in which a block was last looked at
-    std::vector<int32_t> survivors_, order_, dense_batch_, sparse_batch_;
+    std::vector<uint32_t> stamp_, judged_;  // the call in which a block was last looked at, or judged by the filter
+    StumpFilter filter_;
+    std::vector<std::vector<int32_t>> filter_cells_;  // one workspace for each thread, all zeros between uses
+    std::vector<Judged> columns_;
+    std::vector<int64_t> rough_;
+    std::vector<int32_t> batch_, dense_batch_, sparse_batch_;
     std::vector<int64_t> peak_;  // of a member, when last looked at
     std::vector<Spot> spot_;     // of a feature: the first hypothesis that ties with its best
     std::vector<std::vector<int64_t>> cells_;  // one workspace for each thread
@@ -125,17 +126,15 @@ private:
             require(false, "d must not sum to more than one");
         }
         total_ = sum.total;
-        mass_ = sum.high * (int64_t{1} << 32) + sum.low;
-        odometer_ += sum.travelled == 0 ? 0 : coarse_up(sum.travelled);
-        if (odometer_ > kOdometerEnd) forget();
+        int64_t exact_mass = sum.high * (int64_t{1} << 32) + sum.low;
+        bounds_.travel(sum.travelled, total_, exact_mass, q_.data(), layout.rows());
     }
-
-    static int64_t coarse_up(int64_t value) { return (value >> kCoarse) + 1; }
 
     void start(size_t wanted) {
         looked_ = 0;
         if (++call_ == 0) {
             std::fill(stamp_.begin(), stamp_.end(), 0u);
+            std::fill(judged_.begin(), judged_.end(), 0u);
             call_ = 1;
         }
         ranking_.start(wanted);
@@ -144,50 +143,72 @@ private:
 
     // ---- order --------------------
 
-    int64_t upper_bound(int32_t b) const { return std::min(key_[static_cast<size_t>(b)] + odometer_, coarse_up(mass_)); }
-
-    // Blocks that may still matter, by descending upper bound, into order_. A counting sort into a few classes is enough:
-    // a bound is tested again before the look.
-    size_t sort_survivors() {
-        constexpr int kClasses = 64;
-        int64_t floor = ranking_.threshold() >> kCoarse, highest = floor;
-        size_t count = 0;
-        for (int32_t b = 0; b < static_cast<int32_t>(blocks_.size()); ++b) {
-            int64_t bound = upper_bound(b);
-            survivors_[count] = b;
-            count += bound >= floor ? 1 : 0;
-            highest = std::max(highest, bound);
-        }
-        int shift = 0;
-        while (((highest - floor) >> shift) >= kClasses) ++shift;
-        int32_t place[kClasses + 1] = {};
-        auto rank = [&](int32_t b) { return kClasses - 1 - ((upper_bound(b) - floor) >> shift); };
-        for (size_t s = 0; s < count; ++s) ++place[rank(survivors_[s]) + 1];
-        for (int c = 0; c < kClasses; ++c) place[c + 1] += place[c];
-        for (size_t s = 0; s < count; ++s) order_[static_cast<size_t>(place[rank(survivors_[s])]++)] = survivors_[s];
-        return count;
-    }
-
     // Looks at batches: large enough to share a tile or to feed the threads, small enough that a threshold raised by one
-    // batch spares part of the next.
+    // batch spares part of the next. The bounds of judged blocks are sharp: the first is most likely the best.
     void walk(size_t count, int threads) {
         bool serial = threads == 1 && layout.rows() <= kTallRows;
         int64_t budget = serial ? 2 * layout.rows() : std::max(2 * layout.rows(), 4 * kWorthThreads);
-        int64_t no_knowledge = coarse_up(mass_);
-        size_t next = 0;
+        int64_t no_knowledge = bounds_.most();
+        size_t next = 0, most = kPanel;
         while (next < count) {
             int64_t floor = ranking_.threshold() >> kCoarse, work = 0;
-            size_t batch = 0;  // survivors_ is free again and holds the batch
-            for (; next < count && work < budget; ++next) {
-                int32_t b = order_[next];
-                int64_t bound = upper_bound(b);
-                if (stamp_[static_cast<size_t>(b)] == call_ || bound < floor) continue;
-                survivors_[batch++] = b;
+            batch_.clear();
+            for (; next < count && work < budget && batch_.size() < most; ++next) {
+                auto [b, bound] = bounds_.order()[next];
+                if (bound < floor || stamp_[static_cast<size_t>(b)] == call_) continue;
+                batch_.push_back(b);
+                if (judged_[static_cast<size_t>(b)] == call_) work = budget;
                 work += serial || bound < no_knowledge ? blocks_[b].work : 0;
             }
-            if (batch > 0) look(survivors_.data(), batch, threads);
+            if (!batch_.empty()) look(batch_.data(), batch_.size(), threads);
             if (!serial) budget *= 2;
+            most *= 2;
         }
+    }
+
+    // ---- rough edges ----
+    // Sharpens the upper bounds of the plain dense blocks among the first `count` in the order, eight at a time. Where only
+    // one hypothesis is wanted, a rough edge that surely is reached spares blocks with lower bounds.
+    void judge(size_t count, bool only_one, int threads) {
+        size_t groups_at_once = filter_.work() * kGroup * threads >= kWorthThreads ? static_cast<size_t>(threads) : 1;
+        int64_t floor = ranking_.threshold();
+        const std::vector<Survivor> &order = bounds_.order();
+        for (size_t next = 0; next < count;) {
+            batch_.clear();
+            for (; next < count && batch_.size() < kGroup * groups_at_once; ++next)
+                if (order[next].bound >= floor >> kCoarse && blocks_.plain(order[next].block))
+                    batch_.push_back(order[next].block);
+            judge_batch(groups_at_once);
+            for (size_t k = 0; k < batch_.size(); ++k) {
+                bounds_.sharpen(batch_[k], rough_[k] + filter_.delta());
+                judged_[static_cast<size_t>(batch_[k])] = call_;
+                if (only_one) floor = std::max(floor, rough_[k] - filter_.delta() - kTie);
+            }
+            looked_ += static_cast<int64_t>(batch_.size());
+        }
+    }
+
+    // Rough peaks of the blocks of batch_.
+    void judge_batch(size_t groups_at_once) {
+        size_t chosen = batch_.size();
+        columns_.resize(chosen);
+        rough_.resize(chosen);
+        if (filter_cells_.size() < groups_at_once)
+            filter_cells_.resize(groups_at_once, std::vector<int32_t>(StumpFilter::kCells, 0));
+        for (size_t k = 0; k < chosen; ++k) {
+            const Block &block = blocks_[batch_[k]];
+            const Member &member = blocks_.members(block)[0];
+            columns_[k] = {block.codes, member.cuts, member.missing};
+        }
+        size_t groups = (chosen + kGroup - 1) / kGroup;
+        auto one_group = [&](int64_t g) {
+            size_t first = static_cast<size_t>(g) * kGroup, size = std::min<size_t>(kGroup, chosen - first);
+            filter_.judge(&columns_[first], size, filter_cells_[static_cast<size_t>(g)].data(), &rough_[first]);
+        };
+        if (groups <= 1)
+            for (size_t g = 0; g < groups; ++g) one_group(static_cast<int64_t>(g));
+        else
+            parallel(static_cast<int64_t>(groups), static_cast<int>(groups), one_group);
     }
 
     // ---- sums --------------------
@@ -230,9 +251,9 @@ private:
             highest = std::max(highest, peaks[j]);
             ranking_.offer(members[j].feature, peaks[j]);
         }
-        key_[static_cast<size_t>(b)] = coarse_up(highest) - odometer_;
+        bounds_.learn(b, highest);
         stamp_[static_cast<size_t>(b)] = call_;
-        looked_ += block.count;
+        looked_ += judged_[static_cast<size_t>(b)] == call_ ? 0 : block.count;
     }
 
     // Runs work(worker) for each worker; each takes its own workspace and draws tasks from a shared counter.
@@ -291,24 +312,28 @@ private:
         for (int64_t begin; (begin = next.fetch_add(1, std::memory_order_relaxed) * kTile) < layout.rows();) {
             int64_t length = std::min(kTile, layout.rows() - begin);
             for (size_t j = 0; j < count; j += 2) {
-                const uint8_t *a = blocks_[panel[j]].codes + begin;
-                const uint8_t *b = j + 1 < count ? blocks_[panel[j + 1]].codes + begin : nullptr;
+                const Block &a = blocks_[panel[j]], &b = blocks_[panel[std::min(j + 1, count - 1)]];
+                // Two planes are enough where codes differ, and leave more of the first-level cache to the rows.
+                int planes = a.crowded || b.crowded ? kPlanes : 2;
                 int64_t *target = cells + j * kHistogram;
-                add_columns(a, b, q_.data() + begin, length, kPlanes, target, target + kHistogram);
+                add_columns(a.codes + begin, j + 1 < count ? b.codes + begin : nullptr, q_.data() + begin, length,
+                            planes, target, target + kHistogram);
             }
         }
     }
 
     // A task is a run of sparse columns: most are too short to be worth a visit to the shared counter.
     void look_sparse(int threads, int64_t floor) {
-        constexpr size_t run = 16;
+        constexpr size_t run = 16, kAhead = 4;
         if (sparse_batch_.empty()) return;
         std::atomic<size_t> next{0};
         with_workers(threads, [&](int64_t worker) {
             int64_t *cells = cells_[static_cast<size_t>(worker)].data();
             for (size_t k; (k = next.fetch_add(run, std::memory_order_relaxed)) < sparse_batch_.size();)
-                for (size_t j = k; j < std::min(k + run, sparse_batch_.size()); ++j)
+                for (size_t j = k; j < std::min(k + run, sparse_batch_.size()); ++j) {
+                    if (j + kAhead < sparse_batch_.size()) prefetch(*blocks_[sparse_batch_[j + kAhead]].sparse);
                     look_sparse_block(blocks_[sparse_batch_[j]], cells, floor);
+                }
         });
     }
 

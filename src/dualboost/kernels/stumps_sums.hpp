@@ -52,6 +52,16 @@ DUALBOOST_CLONES static void quantise(const double *d, const int8_t *y, int64_t 
              static_cast<int64_t>(low_sum), static_cast<int64_t>(bad)};
 }
 
+// max |q_i|.
+DUALBOOST_CLONES static int64_t largest_size(const int64_t *q, int64_t n) {
+    int64_t largest = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        int64_t size = q[i] < 0 ? -q[i] : q[i];
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
 // A histogram is several planes of 256 cells that take the rows in turn (row i goes to plane i mod planes): rows with
 // equal codes then do not wait for each other's add. Two features at once load each q only once.
 constexpr int kPlanes = 4;
@@ -102,13 +112,15 @@ DUALBOOST_INLINE void add_two(const uint8_t *codes_a, const uint8_t *codes_b, co
     }
 }
 
-// The second column may be absent (null).
+// With 1, 2 or kPlanes planes; fewer may be used. The second column may be absent (null).
 DUALBOOST_INLINE void add_columns(const uint8_t *a, const uint8_t *b, const int64_t *q, int64_t n, int planes,
                                   int64_t *cells_a, int64_t *cells_b) {
-    if (b != nullptr)
-        planes == 1 ? add_two<1>(a, b, q, n, cells_a, cells_b) : add_two<kPlanes>(a, b, q, n, cells_a, cells_b);
+    if (b == nullptr)
+        planes == kPlanes ? add_one<kPlanes>(a, q, n, cells_a) : add_one<1>(a, q, n, cells_a);
+    else if (planes == kPlanes)
+        add_two<kPlanes>(a, b, q, n, cells_a, cells_b);
     else
-        planes == 1 ? add_one<1>(a, q, n, cells_a) : add_one<kPlanes>(a, q, n, cells_a);
+        planes == 1 ? add_two<1>(a, b, q, n, cells_a, cells_b) : add_two<2>(a, b, q, n, cells_a, cells_b);
 }
 
 // Cells that a column with codes 0..bins-1 (and 255 if some are missing) can touch.
@@ -128,6 +140,16 @@ DUALBOOST_CLONES static void join_planes(int64_t *cells, const int64_t *other, i
     }
 }
 
+// Short columns lie apart from each other: asks for the first entries of one that comes soon.
+DUALBOOST_INLINE void prefetch(const SparseColumn &column) {
+#if defined(__GNUC__)
+    __builtin_prefetch(column.rows);
+    __builtin_prefetch(column.codes);
+#else
+    (void)column;
+#endif
+}
+
 // Sum of q over listed rows.
 static int64_t sum_listed(const int32_t *rows, int64_t count, const int64_t *q) {
     int64_t part[4] = {0, 0, 0, 0}, k = 0;
@@ -140,7 +162,7 @@ static int64_t sum_listed(const int32_t *rows, int64_t count, const int64_t *q) 
 // Histogram of a sparse column into plane 0 of `cells` (cleared here); rows that are not listed share what is left.
 static void sum_sparse(const SparseColumn &column, const int64_t *q, int64_t total, int bins, int64_t *cells) {
     int64_t listed = 0, k = 0, count = column.count;
-    int planes = column.uniform || count < 32 ? 1 : kPlanes;
+    int planes = column.uniform || count < 4 * bins ? 1 : kPlanes;
     clear_cells(cells, planes, bins);
     if (column.uniform) {
         listed = sum_listed(column.rows, count, q);

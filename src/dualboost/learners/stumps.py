@@ -57,7 +57,7 @@ class StumpOracle(Oracle):
         # A column that is missing everywhere is constant: it is not stored and has no stumps.
         stored = np.zeros(bins.n_features, dtype=np.uint8)
         stored[bins.dense_features] = stored[bins.sparse_features] = 1
-        self._search = kernels.StumpSearch(
+        self.search = kernels.StumpSearch(
             bins.n_rows, np.ascontiguousarray(y, dtype=np.int8), bins.cut_counts, bins.has_missing & stored,
             bins.dense_codes, bins.dense_features,
             bins.sparse_start, bins.sparse_rows, bins.sparse_codes, bins.sparse_features, bins.sparse_default,
@@ -66,30 +66,30 @@ class StumpOracle(Oracle):
     @property
     def looked(self) -> int:
         """How many features the last answer had to look at; the others were ruled out by their edge bounds."""
-        return self._search.looked
+        return self.search.looked
 
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
-        features, cuts, sides, edges, bound = self._search.best(d, k, self.rows.threads)
+        features, cuts, sides, edges, bound = self.search.best(d, k, self.rows.threads)
         stumps = list(zip(features.tolist(), cuts.tolist(), sides.tolist(), strict=True))
         return Answer(stumps, [self.column(stump) for stump in stumps], edges, bound)
 
     def column(self, stump: Stump) -> np.ndarray:
         """y_i h(x_i) as int8."""
         out = np.empty(self.bins.n_rows, dtype=np.int8)
-        self._search.column(*stump, out, self.rows.threads)
+        self.search.column(*stump, out, self.rows.threads)
         return out
 
     def margins(self, hypotheses: Sequence[Stump], w: np.ndarray) -> np.ndarray:
         features, cuts, sides = _as_arrays(hypotheses)
         out = np.empty(self.bins.n_rows)
-        self._search.margins(features, cuts, sides, np.ascontiguousarray(w), out, self.rows.threads)
+        self.search.margins(features, cuts, sides, np.ascontiguousarray(w), out, self.rows.threads)
         return out
 
     def predictor(self, hypotheses: Sequence[Stump], w: np.ndarray) -> StumpScores:
         return StumpScores.collapse(self.bins, hypotheses, w)
 
     def forget(self) -> None:
-        self._search.forget()
+        self.search.forget()
 
 
 def _as_arrays(stumps: Sequence[Stump]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

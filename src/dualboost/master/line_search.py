@@ -7,7 +7,7 @@ from collections.abc import Callable
 __all__ = ["longest_ascent"]
 
 
-def longest_ascent(slope: Callable[[float], float], sure: float, limit: float = 1.0, trials: int = 10) -> float:
+def longest_ascent(slope: Callable[[float], float], sure: float, limit: float = 1.0, trials: int = 6) -> float:
     """A step in [sure, limit] at which a concave function still rises, near its maximum.
 
     `slope` is the derivative, falling in the step; at `sure` it is known not to be negative. Bisects geometrically and returns

@@ -29,7 +29,7 @@ def descend(loss: Loss, columns: np.ndarray, w: np.ndarray, budget: float, tol: 
         edges = columns @ d
         if budget * np.abs(edges).max() - edges @ w <= tol:
             break
-        H = loss.hessian(d, columns)
+        H = _damped(loss.hessian(d, columns))
         move = l1_quadratic(H, edges + H @ w, budget, w) - w
         u = move @ columns
         step = _step(loss, z, u)
@@ -39,6 +39,12 @@ def descend(loss: Loss, columns: np.ndarray, w: np.ndarray, budget: float, tol: 
         if step * np.abs(move).sum() <= 1e-14 * budget:
             break
     return w, z, d
+
+
+def _damped(H: np.ndarray) -> np.ndarray:
+    """H with a small ridge: few rows may respond, and then many directions look flat that are not a step away."""
+    ridge = 1e-6 * np.trace(H) / len(H) + 1e-12
+    return H + ridge * np.eye(len(H))
 
 
 def _step(loss: Loss, z: np.ndarray, u: np.ndarray) -> float:

@@ -95,7 +95,7 @@ class CappedSimplex(BoundSet):
         ratio = self.caps / (rows.prior[:1] if rows.uniform else rows.prior)
         self.radius = 0.0 if self._one_point else max(0.0, float(np.log(rows.max(ratio.max()))))
         # Caps in proportion to the prior leave one number, which the level of the projection absorbs.
-        self._offset = np.zeros(1) if ratio.max() <= ratio.min() * (1 + 1e-15) else -np.log(ratio)
+        self.offset = np.zeros(1) if ratio.max() <= ratio.min() * (1 + 1e-15) else -np.log(ratio)
         self.forget()
 
     def forget(self) -> None:
@@ -103,6 +103,15 @@ class CappedSimplex(BoundSet):
         self._threshold, self._last = np.nan, np.nan  # of the last two relaxed margins
         self._shift = np.nan  # of the last Euclidean projection
         self._made: np.ndarray | None = None
+
+    @property
+    def warmth(self) -> tuple[float, float, float]:
+        """Where the last projection reached the cap, and the last two thresholds of the relaxed margin."""
+        return self._level_margin, self._threshold, self._last
+
+    @warmth.setter
+    def warmth(self, values: tuple[float, float, float]) -> None:
+        self._level_margin, self._threshold, self._last = values
 
     def relaxed_margin(self, z: np.ndarray) -> float:
         width = 2 * abs(self._threshold - self._last)
@@ -118,8 +127,12 @@ class CappedSimplex(BoundSet):
     def entropic(self, z: np.ndarray, eta: float) -> np.ndarray:
         d = np.empty_like(z)
         start = self._level_margin * eta
-        level, _ = kernels.entropic(z, eta, self.caps, self._offset, start, d, self.rows.threads)
+        level, _ = kernels.entropic(z, eta, self.caps, self.offset, start, d, self.rows.threads)
         self._level_margin = level / eta
+        return self.made(d)
+
+    def made(self, d: np.ndarray) -> np.ndarray:
+        """Sign for a d that is inside by construction: read-only from here on, `contains` need not look."""
         d.flags.writeable = False
         self._made = d
         return d

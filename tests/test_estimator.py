@@ -42,7 +42,9 @@ def test_certificate_holds_against_the_lp_over_all_stumps(data):
     X, y = data[0][:80], data[1][:80]
     model = fitted(X, y)
     signs = np.where(y == 1, 1.0, -1.0)
-    stumps = [np.ones(len(y))] + [np.where(X[:, f] > t, 1.0, -1.0) for f in range(X.shape[1]) for t in np.unique(X[:, f])[:-1]]
+    stumps = [np.ones(len(y))] + [
+        np.where(X[:, f] > t, 1.0, -1.0) for f in range(X.shape[1]) for t in np.unique(X[:, f])[:-1]
+    ]
     A = signs[:, None] * np.array(stumps).T
     optimum = soft_margin_by_lp(A, nu=0.4)
     certificate = model.certificate_
@@ -160,7 +162,11 @@ def test_values_that_float32_cannot_tell_apart():
 
 def test_in_a_pipeline_and_a_grid_search(data):
     X, y = data
-    search = GridSearchCV(make_pipeline(StandardScaler(), MarginBoostClassifier(max_iter=100)), {"marginboostclassifier__nu": [0.3, 0.6]}, cv=3)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), MarginBoostClassifier(max_iter=100)),
+        {"marginboostclassifier__nu": [0.3, 0.6]},
+        cv=3,
+    )
     assert search.fit(X, y).best_score_ > 0.7
     assert clone(search.best_estimator_[-1]).nu == search.best_params_["marginboostclassifier__nu"]
 

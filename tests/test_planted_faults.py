@@ -132,7 +132,7 @@ FAULTS = {
         CappedSimplex, "entropic", result(lambda d: 1.01 * d), ("entropic", "state", "gradient")
     ),
     "offset of uneven caps dropped": Fault(
-        CappedSimplex, "__init__", lambda original: after(original, "_offset", np.zeros(1)), ("entropic",)
+        CappedSimplex, "__init__", lambda original: after(original, "offset", np.zeros(1)), ("entropic",)
     ),
     "prior ignored by the set": Fault(Capped, "bind", without_prior, ("set copies", "solve copies", "relaxed margin")),
     "prior ignored by a loss": Fault(Logistic, "bind", without_prior, ("loss value",)),

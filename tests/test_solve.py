@@ -69,7 +69,7 @@ def test_the_certificate_by_hand(name, booster, max_rounds):
 
 
 def test_history_is_monotone_and_ends_at_the_result():
-    solution = solve(matrix(1), SOFT, tol=0.02)
+    solution = solve(matrix(1), SOFT, Corrective(), tol=0.02)
     objective, bound = solution.history["objective"], solution.history["bound"]
     assert len(objective) > 10 and np.all(np.diff(objective) >= 0) and np.all(np.diff(bound) <= 0)
     assert objective[-1] == pytest.approx(solution.objective, abs=1e-13) and bound[-1] == pytest.approx(
@@ -273,8 +273,8 @@ class ImpatientOracle(CountingOracle):
 def test_an_interrupt_keeps_the_best_so_far():
     A = matrix(11)
     oracle = ImpatientOracle(Matrix().bind(A, None, Rows.of(15)))
-    solution = solve(oracle, SOFT, tol=1e-3)
-    same = solve(A, SOFT, tol=1e-3, max_rounds=4)
+    solution = solve(oracle, SOFT, Corrective(), tol=1e-3)
+    same = solve(A, SOFT, Corrective(), tol=1e-3, max_rounds=4)
     assert "interrupt" in solution.status and len(solution.history["bound"]) == 5
     assert solution.objective == same.objective and solution.bound == same.bound
     assert 0 < np.abs(solution.weights).sum() <= 1 + 1e-14
@@ -289,7 +289,7 @@ def test_an_interrupt_before_the_first_answer_is_passed_on():
 
 def test_a_watcher_can_stop_the_run():
     game = matrix_game(matrix(12), Capped(nu=0.3), 1e-3)
-    outcome = play(game, Corrective(), 1000, watch=lambda state, answer: "seen enough" if state.t == 3 else None)
+    outcome = play(game, Corrective(), 1000, watch=lambda state: "seen enough" if state.t == 3 else None)
     assert outcome.status == "seen enough" and outcome.n_rounds == 3
     more = play(game, Corrective(), 9, state=outcome.state)
     assert more.n_rounds == 9 and more.certificate.gap <= outcome.certificate.gap

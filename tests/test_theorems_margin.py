@@ -239,7 +239,9 @@ def test_tc_the_totally_corrective_booster_needs_no_more_rounds(kappa):
     """SS-TC: the smoothed margin never falls, the accuracy is the same, the rounds are at most the corrective ones."""
     for seed in SEEDS:
         A, tol, before = instance(seed), 0.05, -np.inf
-        for state, _ in rounds(matrix_game(A, Capped(nu=kappa / 14), tol), TotallyCorrective(columns=1, smoothing="fixed")):
+        for state, _ in rounds(
+            matrix_game(A, Capped(nu=kappa / 14), tol), TotallyCorrective(columns=1, smoothing="fixed")
+        ):
             assert -state.loss.value(state.z) >= before - 1e-9
             before = -state.loss.value(state.z)
         corrective = last_state(matrix_game(A, Capped(nu=kappa / 14), tol), Corrective())

@@ -48,7 +48,9 @@ class Rows:
             return cls._equal(int(weights), float(weights), threads)
         weights = np.asarray(weights, dtype=np.float64, order="C")
         if weights.ndim != 1 or not weights.size or not np.all(np.isfinite(weights)) or weights.min() <= 0:
-            raise ValueError("Row weights must be a non-empty vector of positive finite numbers; drop rows of weight 0.")
+            raise ValueError(
+                "Row weights must be a non-empty vector of positive finite numbers; drop rows of weight 0."
+            )
         scaled = weights / weights.max()  # so that neither 1e308 nor 1e-300 spoils the sum
         mass = scaled.sum()
         with np.errstate(over="ignore"):

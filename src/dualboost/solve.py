@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dualboost.boosters import Booster, Corrective
+from dualboost.boosters import Booster, TotallyCorrective
 from dualboost.game import INTERRUPTED, Certificate, Game, State, rounds
 from dualboost.learners import Matrix, Oracle
 from dualboost.learners.matrix import MatrixOracle
@@ -91,7 +91,7 @@ def solve(
         A[i, j] = y_i h_j(x_i), within [-1, 1] for margin problems, finite otherwise; columns count with both signs. Or any learner
         that has been bound to data.
     loss : Loss, default SoftMargin(Capped(nu=0.1))
-    booster : Booster, default Corrective()
+    booster : Booster, default TotallyCorrective()
     tol : float
         The accuracy asked: stops the run and sets the smoothing.
     max_rounds : int
@@ -126,7 +126,7 @@ def solve(
     _check_margin_range(oracle, loss)
     loss = _without_absent_rows(loss, present)
     game = Game(loss.bind(oracle.rows), oracle, oracle.rows, budget, tol)
-    outcome = play(game, Corrective() if booster is None else booster, max_rounds)
+    outcome = play(game, TotallyCorrective() if booster is None else booster, max_rounds)
     distribution = np.zeros(len(present))
     distribution[present] = outcome.distribution
     weights, names = outcome.weights, outcome.hypotheses
@@ -146,7 +146,9 @@ def _bound_oracle(A, sample_weight) -> tuple[Oracle, np.ndarray]:
         return A, np.ones(len(A.rows), dtype=bool)
     A = A if hasattr(A, "tocsr") else np.asarray(A)
     if A.ndim != 2 or 0 in A.shape:
-        raise ValueError("solve needs a matrix A[i, j] = y_i h_j(x_i) that is not empty, dense or scipy.sparse, or a bound learner.")
+        raise ValueError(
+            "solve needs a matrix A[i, j] = y_i h_j(x_i) that is not empty, dense or scipy.sparse, or a bound learner."
+        )
     if sample_weight is None:
         present = np.ones(A.shape[0], dtype=bool)
         return Matrix().bind(A, None, Rows.of(A.shape[0])), present

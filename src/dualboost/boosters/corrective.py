@@ -49,7 +49,11 @@ class Corrective(Booster):
     smoothing: str = "fixed"
 
     def __post_init__(self):
-        for name, known in (("step", ("closed", "search")), ("stop", ("certified", "printed")), ("smoothing", ("fixed", "halving"))):
+        for name, known in (
+            ("step", ("closed", "search")),
+            ("stop", ("certified", "printed")),
+            ("smoothing", ("fixed", "halving")),
+        ):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}, not {getattr(self, name)!r}.")
 

@@ -101,7 +101,9 @@ def _capped(game: Game) -> CappedSimplex:
 
 def _new_atoms(state: State, answer: Answer) -> tuple[Atom, ...]:
     known = set(state.memory.atoms)
-    met = [(state.pool.number(h), 1 if edge >= 0 else -1) for h, edge in zip(answer.hypotheses, answer.edges, strict=True)]
+    met = [
+        (state.pool.number(h), 1 if edge >= 0 else -1) for h, edge in zip(answer.hypotheses, answer.edges, strict=True)
+    ]
     return tuple(atom for atom in met if atom not in known)
 
 

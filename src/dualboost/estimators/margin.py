@@ -89,7 +89,16 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, nu="auto", *, booster=None, tol=0.05, max_iter=2000, max_bins=255, n_jobs=None, random_state=None, verbose=0
+        self,
+        nu="auto",
+        *,
+        booster=None,
+        tol=0.05,
+        max_iter=2000,
+        max_bins=255,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
     ):
         self.nu = nu
         self.booster = booster
@@ -129,11 +138,15 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self):
         if not (self.nu == "auto" if isinstance(self.nu, str) else isinstance(self.nu, Real) and 0 < self.nu <= 1):
-            raise ValueError(f'nu is the fraction of rows inside the margin: a number in (0, 1] or "auto", not {self.nu!r}.')
+            raise ValueError(
+                f'nu is the fraction of rows inside the margin: a number in (0, 1] or "auto", not {self.nu!r}.'
+            )
         if not (isinstance(self.tol, Real) and 0 < self.tol < np.inf):
             raise ValueError(f"tol is the relative gap to reach and must be a number above 0, not {self.tol!r}.")
         if not (self.booster is None or isinstance(self.booster, Booster)):
-            raise ValueError(f"booster must be one of dualboost.boosters, such as TotallyCorrective(), or None, not {self.booster!r}.")
+            raise ValueError(
+                f"booster must be one of dualboost.boosters, such as TotallyCorrective(), or None, not {self.booster!r}."
+            )
         check_whole_number("max_iter", self.max_iter, 1)
         check_whole_number("max_bins", self.max_bins, 2, 255)
 

@@ -74,7 +74,9 @@ def _weights(sample_weight, X) -> np.ndarray:
 
 def _check_two(classes: np.ndarray, name: str) -> None:
     if len(classes) == 1:
-        raise ValueError(f"{name} needs rows of two classes, but all rows with weight are of one class, {classes[0]!r}.")
+        raise ValueError(
+            f"{name} needs rows of two classes, but all rows with weight are of one class, {classes[0]!r}."
+        )
     if len(classes) > 2:
         raise ValueError(
             f"Only binary classification is supported. The type of the target is multiclass: y has {len(classes)} classes; "

@@ -17,7 +17,9 @@ __all__ = ["descend"]
 _STEPS = 50
 
 
-def descend(loss: Loss, columns: np.ndarray, w: np.ndarray, budget: float, tol: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def descend(
+    loss: Loss, columns: np.ndarray, w: np.ndarray, budget: float, tol: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(w, z, d): minimise loss(columns' w) over |w|_1 <= budget to an accuracy of `tol`, from a feasible w.
 
     `columns` holds one hypothesis a row. The value never rises. Stops when the duality gap of the restricted problem,

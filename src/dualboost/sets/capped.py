@@ -66,7 +66,9 @@ class Capped(WeightSet):
 
     def __post_init__(self):
         if (self.nu is None) == (self.caps is None):
-            raise ValueError("Capped takes either nu or caps: Capped(nu=0.1), or Capped(caps=array of one cap per row).")
+            raise ValueError(
+                "Capped takes either nu or caps: Capped(nu=0.1), or Capped(caps=array of one cap per row)."
+            )
         if self.nu is not None and not 0 < self.nu <= 1:
             raise ValueError(f"nu is the fraction of rows inside the margin and must be in (0, 1], not {self.nu!r}.")
 

@@ -12,4 +12,5 @@ autodoc_typehints = "none"
 html_theme = "furo"
 html_title = "dualboost"
 myst_heading_anchors = 3
+suppress_warnings = ["ref.ref"]  # docstrings inherited from scikit-learn refer to its own pages
 exclude_patterns = ["_build"]

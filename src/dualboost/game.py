@@ -1,19 +1,21 @@
 """The problem as one record, the state of a run as another, and the one loop that all boosters share.
 
-minimise F(A w) over ensembles with |w|_1 <= budget   <->   maximise -F*(-d) - budget * (largest edge under d) over row weights d.
-Every round asks the learner, certifies the state as it stands, shows it to the caller, then updates it.
+    minimise F(A w) over ‖w‖₁ <= budget   <->   maximise -F*(-d) - budget * (largest edge under d)
+
+over ensembles w on the left and row weights d on the right. Every round asks the learner, certifies the state as it stands, shows it to the caller, then updates it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dualboost.learners.base import Answer, ColumnStore, Oracle
+from dualboost.learners.base import Answer, ColumnStore, Hypothesis, Oracle
 from dualboost.losses.base import Loss
 from dualboost.rows import Rows
 
@@ -33,14 +35,14 @@ class Game:
     budget: float = 1.0
     tol: float = 1e-2
     rtol: float = 0.0
-    """Relative to the value reached: the run may stop at a gap of max(tol, rtol * |objective|)."""
+    """Relative to the value reached: the run may stop at a gap of max(tol, rtol * abs(objective))."""
 
     def __post_init__(self):
-        if not 0 < self.tol < np.inf:
+        if not (isinstance(self.tol, Real) and 0 < self.tol < np.inf):
             raise ValueError(f"tol is the accuracy asked and must be above 0 and finite, not {self.tol!r}.")
-        if not self.rtol >= 0:
-            raise ValueError(f"rtol is a relative accuracy and must not be negative, not {self.rtol!r}.")
-        if not 0 < self.budget < np.inf:
+        if not (isinstance(self.rtol, Real) and self.rtol >= 0):
+            raise ValueError(f"rtol is a relative accuracy and must be a number of at least 0, not {self.rtol!r}.")
+        if not (isinstance(self.budget, Real) and 0 < self.budget < np.inf):
             raise ValueError(f"The budget bounds the weight of the ensemble and must be above 0, not {self.budget!r}.")
 
     @cached_property
@@ -79,11 +81,11 @@ class Certificate:
 class Pool:
     """The distinct hypotheses met so far, numbered in the order of meeting. It only grows."""
 
-    def __init__(self):
-        self.keys: list[Hashable] = []
-        self._number: dict[Hashable, int] = {}
+    def __init__(self) -> None:
+        self.keys: list[Hypothesis] = []
+        self._number: dict[Hypothesis, int] = {}
 
-    def number(self, key: Hashable) -> int:
+    def number(self, key: Hypothesis) -> int:
         """The number of this hypothesis; a new one gets the next."""
         known = self._number.setdefault(key, len(self.keys))
         if known == len(self.keys):
@@ -102,11 +104,19 @@ class Best:
     w: np.ndarray = field(default_factory=lambda: np.empty(0))
     bound: float = np.inf
     d: np.ndarray | None = None
+    """None until a round has been certified."""
+
+    @property
+    def proof(self) -> np.ndarray:
+        """The d that proves the bound."""
+        if self.d is None:
+            raise ValueError("Nothing is proved yet: certify a round first, for example next(rounds(game, booster)).")
+        return self.d
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A run between two rounds: data only. Always z = A w, |w|_1 <= budget, d inside the set."""
+    """A run between two rounds: data only. Always z = A w, ‖w‖₁ <= budget, d inside the set."""
 
     w: np.ndarray
     """Signed weights over the first len(w) hypotheses of the pool."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from dualboost.boosters import Booster, TotallyCorrective
 from dualboost.game import INTERRUPTED, Certificate, Game, State, rounds
 from dualboost.learners import Matrix, Oracle
+from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.losses import Loss, SoftMargin
 from dualboost.rows import Rows
@@ -24,7 +25,7 @@ __all__ = ["Outcome", "Solution", "play", "solve"]
 class Outcome:
     """A finished run, with everything recomputed from the weights alone."""
 
-    hypotheses: Sequence[Hashable]
+    hypotheses: Sequence[Hypothesis]
     weights: np.ndarray
     margins: np.ndarray
     distribution: np.ndarray
@@ -45,7 +46,7 @@ class Solution:
     Attributes
     ----------
     weights : ndarray
-        Signed, over the columns of the matrix (or over `hypotheses` of another learner); |w|_1 <= budget.
+        Signed, over the columns of the matrix (or over `hypotheses` of another learner); ‖w‖₁ <= budget.
     distribution : ndarray of shape (m,)
         Row weights inside the set; they prove `bound`.
     objective, bound, gap : float
@@ -66,7 +67,7 @@ class Solution:
     status: str
     n_rounds: int
     history: dict[str, np.ndarray]
-    hypotheses: Sequence[Hashable]
+    hypotheses: Sequence[Hypothesis]
 
     @property
     def gap(self) -> float:
@@ -88,8 +89,8 @@ def solve(
     Parameters
     ----------
     A : array, scipy.sparse matrix, or Oracle
-        A[i, j] = y_i h_j(x_i), within [-1, 1] for margin problems, finite otherwise; columns count with both signs. Or any learner
-        that has been bound to data.
+        A[i, j] = y_i h_j(x_i), within [-1, 1] for margin problems, finite otherwise; columns count with both signs. Or
+        any learner that has been bound to data.
     loss : Loss, default SoftMargin(Capped(nu=0.1))
     booster : Booster, default TotallyCorrective()
     tol : float
@@ -164,9 +165,9 @@ def _bound_oracle(A, sample_weight) -> tuple[Oracle, np.ndarray]:
 
 def _without_absent_rows(loss: Loss, present: np.ndarray) -> Loss:
     """The loss for the rows that are left: the cap of an absent row goes with it."""
-    caps = loss.set.caps if isinstance(loss, SoftMargin) and isinstance(loss.set, Capped) else None
-    if caps is None or present.all():
+    if not (isinstance(loss, SoftMargin) and isinstance(loss.set, Capped)) or loss.set.caps is None or present.all():
         return loss
+    caps = loss.set.caps
     if np.shape(caps) != present.shape:
         raise ValueError(f"caps must hold one number per row: {len(present)}, not an array of shape {np.shape(caps)}.")
     return replace(loss, set=Capped(caps=np.asarray(caps)[present]))
@@ -175,7 +176,8 @@ def _without_absent_rows(loss: Loss, present: np.ndarray) -> Loss:
 def _check_margin_range(oracle: Oracle, loss: Loss) -> None:
     if isinstance(loss, SoftMargin) and isinstance(oracle, MatrixOracle) and oracle.largest_entry > 1 + 1e-12:
         raise ValueError(
-            f"Margin problems need hypotheses within [-1, 1], but an entry of the matrix has size {oracle.largest_entry:.6g}: "
+            "Margin problems need hypotheses within [-1, 1], "
+            f"but an entry of the matrix has size {oracle.largest_entry:.6g}: "
             "divide the matrix (or each column) by its largest entry."
         )
 
@@ -193,9 +195,10 @@ def play(
     """
     log: list[tuple[float, float, float, int]] = []
     reason = ""
+    state = booster.start(game) if state is None else state
     try:
-        for state, records in _stretches(game, booster, state, max_rounds):
-            log += records
+        for latest, records in _stretches(game, booster, state, max_rounds):
+            state, log = latest, log + records
             reason = state.status or (watch(state) if watch is not None else "") or ""
             if reason:
                 break
@@ -206,17 +209,19 @@ def play(
     return finish(game, state, reason or f"stopped after max_rounds = {max_rounds}", log)
 
 
-def _stretches(game: Game, booster: Booster, state: State | None, max_rounds: int) -> Iterator[tuple[State, list]]:
-    """The run in pieces, each a state and a record of every certified state up to it: bursts if possible, else single rounds."""
-    state = booster.start(game) if state is None else state
+def _stretches(game: Game, booster: Booster, state: State, max_rounds: int) -> Iterator[tuple[State, list]]:
+    """The run in pieces, each a state and a record of every certified state up to it.
+
+    A piece is a burst if possible, else a single round.
+    """
     while state.t < max_rounds and (burst := booster.burst(game, state, min(_BURST, max_rounds - state.t))):
         state = burst.state
         yield state, list(zip(burst.objectives, burst.bounds, burst.edges, burst.sizes, strict=True))
         if state.status:
             return
-    for state, answer in rounds(game, booster, state):
-        yield state, [(state.best.objective, state.best.bound, abs(float(answer.edges[0])), len(state.w))]
-        if state.t >= max_rounds:
+    for played, answer in rounds(game, booster, state):
+        yield played, [(played.best.objective, played.best.bound, abs(float(answer.edges[0])), len(played.w))]
+        if played.t >= max_rounds:
             return
 
 
@@ -230,7 +235,7 @@ def finish(game: Game, state: State, status: str, log: list) -> Outcome:
         weights = weights * (game.budget / mass)
     game.forget()
     z = game.oracle.margins(names, weights) if len(kept) else np.zeros(len(game.rows))
-    d = state.best.d
+    d = state.best.proof
     proof = game.loss.conjugate(d) + game.budget * game.oracle.best(d).bound
     certificate = Certificate(-game.loss.value(z), proof)
     columns = zip(("objective", "bound", "edge", "size"), zip(*log, strict=True), strict=True)

@@ -1,4 +1,4 @@
-"""What to ask the learner and what to do with the answer: one file a booster, see `base` for what a booster must say."""
+"""What to ask the learner and what to do with the answer: one file a booster, see `base` for what one must say."""
 
 from dualboost.boosters.base import Booster
 from dualboost.boosters.corrective import Corrective

@@ -46,6 +46,9 @@ class Booster(ABC):
     def update(self, game: Game, state: State, answer: Answer) -> State:
         """The next state."""
 
+    @abstractmethod
     def burst(self, game: Game, state: State, count: int) -> Burst | None:
-        """`count` rounds at once, where compiled code can play them: the same bits as one by one. None where it cannot."""
-        return None
+        """`count` rounds at once, where compiled code can play them: the same bits as one by one.
+
+        None where it cannot.
+        """

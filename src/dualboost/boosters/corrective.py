@@ -1,7 +1,8 @@
-"""The corrective booster: one step towards the best hypothesis of the round (Shalev-Shwartz & Singer, Figure 1, Theorem 9).
+"""The corrective booster: one step towards the best hypothesis of the round.
 
-It is Frank-Wolfe on the smoothed loss over the l1 ball of the budget. The printed stop rule certifies only 3/2 of the accuracy
-asked; the default rule here compares the best margin with the best bound and certifies all of it.
+Shalev-Shwartz & Singer, Figure 1 and Theorem 9. It is Frank-Wolfe on the smoothed loss over the l1 ball of the budget.
+The printed stop rule certifies only 3/2 of the accuracy asked; the default rule here compares the best margin with the
+best bound and certifies all of it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Corrective(Booster):
     stop : {"certified", "printed"}
         When the certified gap is within the tolerance; or when the gap of the smoothed problem is (the paper's rule).
     smoothing : {"fixed", "halving"}
-        The smoothing that the accuracy asked needs, from the start; or a coarse one that is halved each time its own accuracy
-        is reached. "halving" gets to rough answers much sooner and suits a relative tolerance.
+        The smoothing that the accuracy asked needs, from the start; or a coarse one that is halved each time its own
+        accuracy is reached. "halving" gets to rough answers much sooner and suits a relative tolerance.
 
     Examples
     --------
@@ -82,7 +83,8 @@ class Corrective(Booster):
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:
         plain = self.step == "closed" and self.stop == "certified" and self.smoothing == "fixed"
-        return compiled_rounds(game, state, count) if plain and can_compile(game) else None
+        parts = compilable(game) if plain else None
+        return compiled_rounds(game, parts, state, count) if parts is not None else None
 
     def _step(self, game: Game, state: State, answer: Answer, loss: Loss, target: float) -> float:
         gap = smoothed_gap(game, state, answer)
@@ -103,7 +105,7 @@ class Corrective(Booster):
 
 
 def first_state(game: Game, smoothing: str, previous: State | None) -> State:
-    """Nothing in the ensemble, or what another run left; `memory` holds the accuracy that the current smoothing is made for."""
+    """Nothing in the ensemble, or what another run left; `memory` holds the accuracy that the smoothing is made for."""
     accuracy = game.tol if smoothing == "fixed" else max(game.tol, 0.5 * game.budget)
     loss = game.loss.smoothed(accuracy)
     if previous is not None:
@@ -143,22 +145,25 @@ def shifted(w: np.ndarray, pool: Pool, hypothesis, step: float, target: float) -
     return out
 
 
-def can_compile(game: Game) -> bool:
-    """Whether the parts are those that the compiled rounds are made of: stumps on a capped simplex of more than one point."""
-    stumps, loss = isinstance(game.oracle, StumpOracle), game.loss
-    return stumps and isinstance(loss, SoftMargin) and isinstance(loss.set, CappedSimplex) and loss.set.radius > 0
+def compilable(game: Game) -> tuple[StumpOracle, CappedSimplex] | None:
+    """What the compiled rounds are made of, stumps on a capped simplex of more than one point; None in other games."""
+    oracle, loss = game.oracle, game.loss
+    if not (isinstance(oracle, StumpOracle) and isinstance(loss, SoftMargin) and isinstance(loss.set, CappedSimplex)):
+        return None
+    return (oracle, loss.set) if loss.set.radius > 0 else None
 
 
-def compiled_rounds(game: Game, state: State, count: int) -> Burst:
+def compiled_rounds(game: Game, parts: tuple[StumpOracle, CappedSimplex], state: State, count: int) -> Burst:
     """Rounds of closed-form steps without a return to Python; the bits are those of `Corrective.update`."""
-    weight_set = game.loss.set
+    oracle, weight_set = parts
     played = kernels.corrective_rounds(
-        game.oracle.search, state.z, state.d, state.loss.eta, weight_set.caps, weight_set.offset, weight_set.warmth,
+        oracle.search, state.z, state.d, state.loss.eta, weight_set.caps, weight_set.offset, weight_set.warmth,
         game.budget, (game.tol, game.rtol), (state.best.objective, state.best.bound), count, game.rows.threads,
     )  # fmt: skip
     weight_set.warmth = played["warmth"]
     moves, known = len(played["keep"]), len(state.pool)
-    stumps = zip(*(played[name][:moves].tolist() for name in ("features", "cuts", "missing_right")), strict=True)
+    columns = played["features"], played["cuts"], played["missing_right"]
+    stumps = zip(*(column[:moves].tolist() for column in columns), strict=True)
     numbers = np.array([state.pool.number(stump) for stump in stumps], dtype=np.int64)
     # Each round's ensemble has the hypotheses met up to it.
     sizes = np.maximum.accumulate(np.concatenate([[len(state.w)], np.maximum(numbers + 1, known)]))
@@ -176,20 +181,21 @@ def compiled_rounds(game: Game, state: State, count: int) -> Burst:
     state = replace(
         state, w=weights_after(moves), z=played["z"], d=weight_set.made(played["d"]), t=state.t + moves, best=best
     )
-    state = with_status(state, _ending(game, state, played))
+    state = with_status(state, _ending(played["interrupt"], reached(game, state.certificate) if played["reached"] else ""))
     objectives = played["objectives"]
     return Burst(state, objectives, played["bounds"], np.abs(played["edges"]), sizes[: len(objectives)])
 
 
-def _ending(game: Game, state: State, played: dict) -> str:
-    if isinstance(played["interrupt"], KeyboardInterrupt):
+def _ending(interrupt: BaseException | None, status: str) -> str:
+    """Ctrl-C is a reason to stop like any other; what else a signal handler raised is passed on."""
+    if interrupt is None:
+        return status
+    if isinstance(interrupt, KeyboardInterrupt):
         return INTERRUPTED
-    if played["interrupt"] is not None:
-        raise played["interrupt"]
-    return reached(game, state.certificate) if played["reached"] else ""
+    raise interrupt
 
 
 def rounds_needed(radius: float, tol: float, stop: str = "certified") -> int:
-    """The proved number of rounds for margins: 64 R / tol^2 (certified), 32 R / tol^2 (printed), plus a few when R < 1."""
+    """The proved number of rounds for margins: 64 R / tol^2 (certified), 32 R / tol^2 (printed), a few more if R < 1."""
     factor, extra = (64, 5) if stop == "certified" else (32, 3)
     return ceil(factor * radius / tol**2) + 1 + (extra + ceil(log2(max(1 / tol, 1))) if radius < 1 else 0)

@@ -1,7 +1,8 @@
-"""LPBoost: column generation on the soft-margin linear program (Demiriz, Bennett & Shawe-Taylor; Mitsuboshi et al., section 5).
+"""LPBoost: column generation on the soft-margin linear program.
 
-Each round solves the program over the hypotheses met so far and asks for the ones with the largest edge under its row weights.
-Those weights jump about between rounds; asking a little nearer to the best ones so far (Wentges' smoothing) steadies them.
+Demiriz, Bennett & Shawe-Taylor; Mitsuboshi et al., section 5. Each round solves the program over the hypotheses met so
+far and asks for the ones with the largest edge under its row weights. Those weights jump about between rounds; asking a
+little nearer to the best ones so far (Wentges' smoothing) steadies them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dualboost.boosters.base import Booster
+from dualboost.boosters.base import Booster, Burst
 from dualboost.game import Game, Pool, State, reached
 from dualboost.learners.base import Answer
 from dualboost.losses import SoftMargin
@@ -88,9 +89,12 @@ class LPBoost(Booster):
         # Without anything new the steadied weights have nothing more to tell: ask at the program's own.
         exact = not fresh or self.stabilise == 0
         if not exact:
-            d = (1 - self.stabilise) * d + self.stabilise * state.best.d
+            d = (1 - self.stabilise) * d + self.stabilise * state.best.proof
         z = game.oracle.margins(state.pool.keys, w)
         return replace(state, w=w, z=z, d=d, t=state.t + 1, memory=Collected(atoms, exact))
+
+    def burst(self, game: Game, state: State, count: int) -> Burst | None:
+        return None
 
 
 def _capped(game: Game) -> CappedSimplex:

@@ -1,7 +1,7 @@
 """The totally corrective booster: all weights chosen anew each round (Shalev-Shwartz & Singer, eq. 13).
 
-On the capped set with the smoothing of the theorem this is ERLPBoost. The iteration bound of the corrective booster holds,
-since each round gains at least as much; in practice it needs tens of rounds instead of thousands.
+On the capped set with the smoothing of the theorem this is ERLPBoost. The iteration bound of the corrective booster
+holds, since each round gains at least as much; in practice it needs tens of rounds instead of thousands.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dualboost.boosters.base import Booster
+from dualboost.boosters.base import Booster, Burst
 from dualboost.boosters.corrective import first_state, smoothing_of
 from dualboost.game import Game, State, reached
 from dualboost.learners.base import Answer
@@ -28,8 +28,8 @@ class TotallyCorrective(Booster):
     columns : int
         How many hypotheses to add a round. More make fewer rounds, each a little dearer; 1 is the paper's method.
     smoothing : {"halving", "fixed"}
-        A coarse smoothing, halved each time its own accuracy is reached; or the one that the accuracy asked needs, from the
-        start, as in the paper. Halving is several times faster.
+        A coarse smoothing, halved each time its own accuracy is reached; or the one that the accuracy asked needs, from
+        the start, as in the paper. Halving is several times faster.
 
     Examples
     --------
@@ -67,6 +67,9 @@ class TotallyCorrective(Booster):
         w = np.concatenate([state.w, np.zeros(len(state.pool) - len(state.w))])
         w, z, d = descend(loss, columns, w, game.budget, accuracy / 100)
         return replace(state, w=w, z=z, d=d, loss=loss, t=state.t + 1, memory=accuracy)
+
+    def burst(self, game: Game, state: State, count: int) -> Burst | None:
+        return None
 
 
 def ERLPBoost(columns: int = 1) -> TotallyCorrective:

@@ -31,17 +31,17 @@ _ROWS_TO_REVISIT = 50_000
 class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
     """Maximise the soft margin of a weighted vote of decision stumps, and prove how close it came.
 
-    The vote sum of w_j h_j(x), with |w|_1 <= 1, is chosen so that the average of the nu * m smallest margins is as large as
-    possible. `certificate_` holds the soft margin reached and a bound that no weighting of any stumps exceeds.
+    The vote sum of w_j h_j(x), with ‖w‖₁ <= 1, is chosen so that the average of the nu * m smallest margins is as large
+    as possible. `certificate_` holds the soft margin reached and a bound that no weighting of any stumps exceeds.
 
     Parameters
     ----------
     nu : float in (0, 1] or "auto", default "auto"
-        The fraction of the rows (by weight) that may fall inside the margin. Small values insist on every row, large ones
-        forgive noise. "auto" takes the value of a short path with the best held-out accuracy.
+        The fraction of the rows (by weight) that may fall inside the margin. Small values insist on every row, large
+        ones forgive noise. "auto" takes the value of a short path with the best held-out accuracy.
     booster : Booster, optional
-        How the game is played: `TotallyCorrective()`, `LPBoost()`, `Corrective()`. By default totally corrective up to 50,000
-        distinct rows, corrective above. All end at the same soft margin, up to `tol`.
+        How the game is played: `TotallyCorrective()`, `LPBoost()`, `Corrective()`. By default totally corrective up to
+        50,000 distinct rows, corrective above. All end at the same soft margin, up to `tol`.
     tol : float, default 0.05
         Stop when the certified gap is within this fraction of the soft margin.
     max_iter : int, default 2000
@@ -71,7 +71,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
     status_ : str
         Why the run stopped.
     n_iter_ : int
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray, one entry a feature
         The share of the vote on each feature.
     predictor_ : StumpScores
         One step function per used feature: the whole model.
@@ -145,7 +145,8 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"tol is the relative gap to reach and must be a number above 0, not {self.tol!r}.")
         if not (self.booster is None or isinstance(self.booster, Booster)):
             raise ValueError(
-                f"booster must be one of dualboost.boosters, such as TotallyCorrective(), or None, not {self.booster!r}."
+                "booster must be one of dualboost.boosters, such as TotallyCorrective(), or None, "
+                f"not {self.booster!r}."
             )
         check_whole_number("max_iter", self.max_iter, 1)
         check_whole_number("max_bins", self.max_bins, 2, 255)
@@ -170,9 +171,12 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         if certificate.objective > 0:
             return ""
         wrong = float(np.mean(outcome.margins <= 0))
+        larger = min(1.0, max(2.5 * wrong, 1.5 * self.nu_))
         advice = (
-            f"; no positive soft margin was reached at nu = {self.nu_:.3g} (the best possible is at most {certificate.bound:.3g}): "
-            f"the stumps cannot put all but {self.nu_:.0%} of the rows on their side; raise nu, for example to {min(1.0, max(2.5 * wrong, 1.5 * self.nu_)):.2g}"
+            f"; no positive soft margin was reached at nu = {self.nu_:.3g} "
+            f"(the best possible is at most {certificate.bound:.3g}): "
+            f"the stumps cannot put all but {self.nu_:.0%} of the rows on their side; "
+            f"raise nu, for example to {larger:.2g}"
         )
         warnings.warn("MarginBoostClassifier: " + outcome.status + advice, ConvergenceWarning, stacklevel=4)
         return advice

@@ -1,7 +1,7 @@
 """nu chosen from the data: a short path of values, each judged on rows that it was not fitted to.
 
-Rows are dealt into folds by their content, so copies of a row stay together: weight k is the same as k copies, in any order,
-and a duplicate never tests the model that has seen it.
+Rows are dealt into folds by their content, so copies of a row stay together: weight k is the same as k copies, in any
+order, and a duplicate never tests the model that has seen it.
 """
 
 from __future__ import annotations

@@ -34,8 +34,9 @@ def training_data(estimator, X, y, sample_weight) -> TrainingData:
     X, y = _numbers(estimator, X, y=y)
     check_classification_targets(y)
     weights = None if sample_weight is None else _weights(sample_weight, X)
-    present = None if weights is None or weights.min() > 0 else weights > 0
-    if present is not None:
+    present: np.ndarray | None = None
+    if weights is not None and weights.min() <= 0:
+        present = weights > 0
         X, y, weights = X[present], y[present], weights[present]
     classes, codes = np.unique(y, return_inverse=True)
     _check_two(classes, type(estimator).__name__)
@@ -79,7 +80,8 @@ def _check_two(classes: np.ndarray, name: str) -> None:
         )
     if len(classes) > 2:
         raise ValueError(
-            f"Only binary classification is supported. The type of the target is multiclass: y has {len(classes)} classes; "
+            "Only binary classification is supported. "
+            f"The type of the target is multiclass: y has {len(classes)} classes; "
             "wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
         )
 
@@ -96,6 +98,6 @@ def thread_count(n_jobs) -> int:
 
 def check_whole_number(name: str, value, low: int, high: float = np.inf) -> None:
     """Refuse a parameter that is not a whole number in [low, high]."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
+    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= int(value) <= high:
         limit = f"of at least {low}" if high == np.inf else f"from {low} to {high}"
         raise ValueError(f"{name} must be a whole number {limit}, not {value!r}.")

@@ -13,7 +13,7 @@ constexpr int64_t kTallRows = 2 * kTile;
 constexpr size_t kPanel = 32;  // blocks that share a tile: 32 histograms of 8 KB
 // Additions below which threads do not pay: starting and joining one takes 30 microseconds.
 constexpr int64_t kWorthThreads = 1 << 18;
-// Columns below which a first rough look at eight of them at once does not pay.
+// Columns below which a first rough look at eight of them at once does not pay; on many rows four times as many.
 constexpr size_t kWorthFilter = 4;
 
 struct Found {
@@ -73,11 +73,14 @@ public:
 
     // Finds the best hypothesis of each of the k best groups under the loaded weights, best first.
     void best(size_t k, int threads) {
+        // The leaders' edges give a threshold that may spare most other blocks; where the last call showed that it does
+        // not, a rough look at all of them is better from the start.
+        bool rough_start = filtered_ && looked_ > kGroup;
         start(std::min(k, blocks_.member_count() + 1));
-        bool filtered = blocks_.plain_count() >= kWorthFilter && filter_.load(q_.data(), layout.rows());
-        if (!filtered && !leaders_.empty()) look(leaders_.data(), leaders_.size(), threads);
+        if (!rough_start && !leaders_.empty()) look(leaders_.data(), leaders_.size(), threads);
         size_t count = bounds_.sort(ranking_.threshold());
-        if (filtered) {
+        filtered_ = worth_filter(count) && filter_.load(q_.data(), layout.rows());
+        if (filtered_) {
             judge(count, k == 1, threads);
             count = bounds_.sort(ranking_.threshold());
         }
@@ -100,6 +103,7 @@ private:
     uint32_t call_ = 0;
     std::vector<uint32_t> stamp_, judged_;  // the call in which a block was last looked at, or judged by the filter
     StumpFilter filter_;
+    bool filtered_ = false;  // in the last call
     std::vector<std::vector<int32_t>> filter_cells_;  // one workspace for each thread, all zeros between uses
     std::vector<Judged> columns_;
     std::vector<int64_t> rough_;
@@ -149,6 +153,7 @@ private:
         bool serial = threads == 1 && layout.rows() <= kTallRows;
         int64_t budget = serial ? 2 * layout.rows() : std::max(2 * layout.rows(), 4 * kWorthThreads);
         int64_t no_knowledge = bounds_.most();
+        constexpr int64_t kLargestBudget = int64_t{1} << 40;  // there may be many batches
         size_t next = 0, most = kPanel;
         while (next < count) {
             int64_t floor = ranking_.threshold() >> kCoarse, work = 0;
@@ -161,12 +166,16 @@ private:
                 work += serial || bound < no_knowledge ? blocks_[b].work : 0;
             }
             if (!batch_.empty()) look(batch_.data(), batch_.size(), threads);
-            if (!serial) budget *= 2;
-            most *= 2;
+            if (!serial) budget = std::min(2 * budget, kLargestBudget);
+            most = std::min(2 * most, blocks_.size());
         }
     }
 
     // ---- rough edges ----
+    bool worth_filter(size_t survivors) const {
+        return std::min(survivors, blocks_.plain_count()) >= (layout.rows() <= kTallRows ? kWorthFilter : 4 * kWorthFilter);
+    }
+
     // Sharpens the upper bounds of the plain dense blocks among the first `count` in the order, eight at a time. Where only
     // one hypothesis is wanted, a rough edge that surely is reached spares blocks with lower bounds.
     void judge(size_t count, bool only_one, int threads) {

@@ -1,20 +1,23 @@
 """What a learner must say: which hypothesis has the largest edge, and that none has a larger one.
 
-The edge of a hypothesis h under row weights d is the sum of d_i y_i h(x_i): the margin of h, averaged by d. A class counts
-with both signs: h and -h are one hypothesis whose weight in the ensemble carries the sign.
+The edge of a hypothesis h under row weights d is the sum of d_i y_i h(x_i): the margin of h, averaged by d. A class
+counts with both signs: h and -h are one hypothesis whose weight in the ensemble carries the sign.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dualboost.rows import Rows
 
-__all__ = ["Answer", "ColumnStore", "Learner", "Oracle", "Predictor"]
+__all__ = ["Answer", "ColumnStore", "Hypothesis", "Learner", "Oracle", "Predictor"]
+
+Hypothesis = Any  # hashable; each learner has its own kind: a column number, a stump
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +29,7 @@ class Answer:
     certificate uses nothing else, so it can be loose and never wrong.
     """
 
-    hypotheses: Sequence[Hashable]
+    hypotheses: Sequence[Hypothesis]
     columns: Sequence[np.ndarray]
     """y_i h(x_i) of each, int8 where the values are +-1."""
     edges: np.ndarray
@@ -52,15 +55,15 @@ class Oracle(ABC):
         """The k best hypotheses under the weights d (d >= 0, sum at most 1); ties go to the lowest index."""
 
     @abstractmethod
-    def column(self, hypothesis: Hashable) -> np.ndarray:
+    def column(self, hypothesis: Hypothesis) -> np.ndarray:
         """y_i h(x_i) of one hypothesis."""
 
     @abstractmethod
-    def margins(self, hypotheses: Sequence[Hashable], w: np.ndarray) -> np.ndarray:
+    def margins(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
         """z = A w: the margins of the ensemble with these signed weights."""
 
     @abstractmethod
-    def predictor(self, hypotheses: Sequence[Hashable], w: np.ndarray) -> Predictor:
+    def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> Predictor:
         """What is left of the ensemble after training."""
 
     @abstractmethod
@@ -69,14 +72,17 @@ class Oracle(ABC):
 
 
 class ColumnStore:
-    """The columns of hypotheses, one a row of a float64 table that grows with the pool. A cache: rebuilt when it does not fit."""
+    """The columns of hypotheses, one a row of a float64 table that grows with the pool.
+
+    A cache: rebuilt when it does not fit.
+    """
 
     def __init__(self, oracle: Oracle):
         self._oracle = oracle
-        self._keys: list[Hashable] = []
+        self._keys: list[Hypothesis] = []
         self._table = np.empty((0, len(oracle.rows)))
 
-    def take(self, keys: Sequence[Hashable]) -> np.ndarray:
+    def take(self, keys: Sequence[Hypothesis]) -> np.ndarray:
         """The columns of these hypotheses, of shape (len(keys), m)."""
         if self._keys != list(keys[: len(self._keys)]):
             self._keys = []

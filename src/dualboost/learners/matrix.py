@@ -19,7 +19,9 @@ _ROUNDING = np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Matrix(Learner):
-    """Every column of X is a hypothesis; with `y` the rows are multiplied by it, without it X already holds y_i h_j(x_i).
+    """Every column of X is a hypothesis.
+
+    With `y` the rows are multiplied by it; without it X already holds y_i h_j(x_i).
 
     Examples
     --------
@@ -44,9 +46,12 @@ class Matrix(Learner):
 def _checked(X):
     """X as float64 with contiguous columns; finite, two-dimensional, not empty."""
     try:
+        X = X if sp.issparse(X) else np.asarray(X)
+        if np.iscomplexobj(X):
+            raise TypeError("complex")  # a cast would drop the imaginary parts
         A = sp.csc_array(X, dtype=np.float64) if sp.issparse(X) else np.asfortranarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError("The margin matrix must hold numbers, in two dimensions.") from error
+        raise ValueError("The margin matrix must hold real numbers, in two dimensions.") from error
     if A.ndim != 2 or 0 in A.shape:
         raise ValueError(f"The margin matrix must have rows and columns; its shape is {A.shape}.")
     if not np.all(np.isfinite(A.data if sp.issparse(A) else A)):

@@ -1,7 +1,7 @@
 """Decision stumps on binned columns: one pass over the bytes a round, exact, the same bits for any number of threads.
 
-A stump is (feature, cut, missing_right): +1 where the value is above the cut, -1 at or below it, missing values on the side
-that was learned. The constant (-1, 0, 0) is +1 everywhere.
+A stump is (feature, cut, missing_right): +1 where the value is above the cut, -1 at or below it, missing values on the
+side that was learned. The constant (-1, 0, 0) is +1 everywhere.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Stumps(Learner):
 
     max_bins: int = 255
 
-    def bind(self, X, y: np.ndarray, rows: Rows) -> StumpOracle:
+    def bind(self, X, y: np.ndarray | None, rows: Rows) -> StumpOracle:
+        if y is None:
+            raise ValueError("Stumps need labels: bind(X, y, rows) with a y of +1 and -1.")
         weights = None if rows.uniform else rows.prior
         return StumpOracle(bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
 
@@ -102,8 +104,8 @@ def _as_arrays(stumps: Sequence[Stump]) -> tuple[np.ndarray, np.ndarray, np.ndar
 class StumpScores(Predictor):
     """A stump ensemble as one step function per used feature: prediction is one lookup each, from raw values.
 
-    The step function of feature `features[u]` jumps at its `cuts` and has one more value than cuts, in `tables`. A missing
-    value scores what was learned, or nothing for a feature that had none in training: the stumps abstain.
+    The step function of feature `features[u]` jumps at its `cuts` and has one more value than cuts, in `tables`. A
+    missing value scores what was learned, or nothing for a feature that had none in training: the stumps abstain.
     """
 
     base: float

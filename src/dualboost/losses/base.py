@@ -40,7 +40,7 @@ class Loss(ABC):
 
     @abstractmethod
     def hessian(self, d: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """(n, n): the second derivative of F along the n rows of `columns`, where its weights are d; or a bound from above."""
+        """(n, n): the second derivative of F along the n rows of `columns`, at weights d; or a bound from above."""
 
     @abstractmethod
     def smoothed(self, tol: float) -> Loss:

@@ -32,17 +32,24 @@ class Exponential(Loss):
     def bind(self, rows: Rows) -> Exponential:
         return replace(self, rows=rows)
 
+    @property
+    def bound_rows(self) -> Rows:
+        """The rows, which must have been given by `bind`."""
+        if self.rows is None:
+            raise ValueError("Bind the loss to rows first: Exponential().bind(Rows.of(m)).")
+        return self.rows
+
     def value(self, z: np.ndarray) -> float:
-        return self.rows.add(float(self.weights(z).sum()))
+        return self.bound_rows.add(float(self.weights(z).sum()))
 
     def weights(self, z: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):  # an infinite loss is the truth there
-            return self.rows.prior * np.exp(-z)
+            return self.bound_rows.prior * np.exp(-z)
 
     def conjugate(self, d: np.ndarray) -> float:
         if not np.all(d >= 0):
             return np.inf
-        return self.rows.add(float((rel_entr(d, self.rows.prior) - d).sum()))
+        return self.bound_rows.add(float((rel_entr(d, self.bound_rows.prior) - d).sum()))
 
     def curvature(self, z: np.ndarray, column: np.ndarray, scale: float) -> float:
         # F'' = sum of p e^-z u^2 <= F |u|_max^2, and the convex F is largest at an end of the segment.
@@ -50,7 +57,7 @@ class Exponential(Loss):
         return largest * kernels.spread(z, column, scale, 1) ** 2
 
     def hessian(self, d: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return self.rows.add((columns * d) @ columns.T)
+        return self.bound_rows.add((columns * d) @ columns.T)
 
     def smoothed(self, tol: float) -> Exponential:
         return self

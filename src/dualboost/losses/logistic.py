@@ -31,25 +31,33 @@ class Logistic(Loss):
     def bind(self, rows: Rows) -> Logistic:
         return replace(self, rows=rows)
 
+    @property
+    def bound_rows(self) -> Rows:
+        """The rows, which must have been given by `bind`."""
+        if self.rows is None:
+            raise ValueError("Bind the loss to rows first: Logistic().bind(Rows.of(m)).")
+        return self.rows
+
     def value(self, z: np.ndarray) -> float:
-        return self.rows.add(float(self.rows.prior @ np.logaddexp(0, -z)))
+        return self.bound_rows.add(float(self.bound_rows.prior @ np.logaddexp(0, -z)))
 
     def weights(self, z: np.ndarray) -> np.ndarray:
-        return self.rows.prior * expit(-z)
+        return self.bound_rows.prior * expit(-z)
 
     def conjugate(self, d: np.ndarray) -> float:
-        share = d / self.rows.prior
+        rows = self.bound_rows
+        share = d / rows.prior
         if not np.all((share >= 0) & (share <= 1 + 1e-12)):
             return np.inf
         share = np.minimum(share, 1.0)
-        return self.rows.add(float(self.rows.prior @ (xlogy(share, share) + xlogy(1 - share, 1 - share))))
+        return rows.add(float(rows.prior @ (xlogy(share, share) + xlogy(1 - share, 1 - share))))
 
     def curvature(self, z: np.ndarray, column: np.ndarray, scale: float) -> float:
         # The second derivative of log(1 + e^-z) is at most 1/4.
-        return self.rows.add(float(self.rows.prior @ (scale * column - z) ** 2)) / 4
+        return self.bound_rows.add(float(self.bound_rows.prior @ (scale * column - z) ** 2)) / 4
 
     def hessian(self, d: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return self.rows.add((columns * (d * (1 - d / self.rows.prior))) @ columns.T)
+        return self.bound_rows.add((columns * (d * (1 - d / self.bound_rows.prior))) @ columns.T)
 
     def smoothed(self, tol: float) -> Logistic:
         return self

@@ -44,12 +44,16 @@ class SoftMargin(Loss):
     eta: float = np.inf
 
     def bind(self, rows: Rows) -> SoftMargin:
-        return replace(self, set=self.set.bind(rows)) if isinstance(self.set, WeightSet) else self
+        if isinstance(self.set, WeightSet):
+            return replace(self, set=self.set.bind(rows))
+        if isinstance(self.set, BoundSet):
+            return self
+        raise ValueError(f"The set of a SoftMargin must be a WeightSet such as Capped(nu=0.1), not {self.set!r}.")
 
     @property
     def bound_set(self) -> BoundSet:
         """The set, which must have been bound to rows."""
-        if isinstance(self.set, BoundSet):
+        if self.set.is_bound:  # asked several times a round: isinstance on an abstract class takes longer
             return self.set
         raise ValueError("Bind the loss to rows first: SoftMargin(...).bind(Rows.of(m)).")
 

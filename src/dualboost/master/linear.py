@@ -1,7 +1,7 @@
-"""The restricted master of column generation: the soft margin over the collected columns, by a warm simplex method (HiGHS).
+"""The restricted master of column generation: the soft margin over the collected columns, by linear programming.
 
-In its dual form, min g such that every collected column has an edge of at most g under d, with d in the capped simplex: a new
-hypothesis is one more row, and the old basis stays dual feasible.
+A warm simplex method (HiGHS) on the dual form, min g such that every collected column has an edge of at most g under d,
+with d in the capped simplex: a new hypothesis is one more row, and the old basis stays dual feasible.
 """
 
 from __future__ import annotations

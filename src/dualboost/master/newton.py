@@ -1,7 +1,7 @@
 """The restricted master of totally corrective boosting: a smooth loss over the l1 ball of the collected columns.
 
-Newton with the exact Hessian of the loss: each step minimises its quadratic model over the ball, then searches along the line.
-The Hessian costs one pass over (rows that respond) x (columns)^2, which is small beside a generic solver's work.
+Newton with the exact Hessian of the loss: each step minimises its quadratic model over the ball, then searches along
+the line. The Hessian costs one pass over (rows that respond) x (columns)^2, which is small beside a generic solver's work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STEPS = 50
 def descend(
     loss: Loss, columns: np.ndarray, w: np.ndarray, budget: float, tol: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(w, z, d): minimise loss(columns' w) over |w|_1 <= budget to an accuracy of `tol`, from a feasible w.
+    """(w, z, d): minimise loss(columns' w) over ‖w‖₁ <= budget to an accuracy of `tol`, from a feasible w.
 
     `columns` holds one hypothesis a row. The value never rises. Stops when the duality gap of the restricted problem,
     budget * (largest edge of a column) - <d, z>, is within `tol`.

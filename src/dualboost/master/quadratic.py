@@ -11,8 +11,9 @@ __all__ = ["l1_quadratic"]
 def l1_quadratic(H: np.ndarray, c: np.ndarray, budget: float, start: np.ndarray) -> np.ndarray:
     """argmin of x'Hx/2 - c'x over |x|_1 <= budget, from a feasible start.
 
-    The coordinates in use keep their signs; the minimiser over them is a linear system. A coordinate whose sign would turn
-    leaves; one whose slope beats the price of the budget enters. Each visit to a new face lowers the value, so it ends.
+    The coordinates in use keep their signs; the minimiser over them is a linear system. A coordinate whose sign would
+    turn leaves; one whose slope beats the price of the budget enters. Each visit to a new face lowers the value, so it
+    ends.
     """
     x = start.copy()
     sign = np.sign(x)
@@ -30,7 +31,10 @@ def l1_quadratic(H: np.ndarray, c: np.ndarray, budget: float, start: np.ndarray)
 
 
 def _minimise_on_face(H, c, budget, x, sign) -> float:
-    """Move x to the minimiser over the coordinates of these signs, dropping those that turn; returns the price of budget."""
+    """Move x to the minimiser over the coordinates of these signs, dropping those that turn.
+
+    Returns the price of the budget.
+    """
     while True:
         used = np.flatnonzero(sign)
         if not len(used):

@@ -129,6 +129,9 @@ class NormRelaxation(BoundSet):
     def divergence(self, d: np.ndarray) -> float:
         return self.rows.add(float(rel_entr(d, self.rows.prior).sum()))
 
+    def responsive(self, d: np.ndarray) -> np.ndarray:
+        return d > 0
+
 
 class _Tilt:
     """The minimum over the simplex of <d, z> + KL / eta + price * |d|, for one price after another."""

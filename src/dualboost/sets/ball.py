@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, expm1, inf, log
+from numbers import Real
 
 import numpy as np
 from scipy.special import rel_entr
@@ -43,7 +44,7 @@ class Ball(WeightSet):
 
     Parameters
     ----------
-    p : float >= 1, or inf
+    p : 1, a float >= 1.01, or inf
         Which l_p norm. A row of sample weight k counts as k entries.
     radius : float
         From the norm of the prior, m^(1/p - 1), where only the prior is left, up to 1, where the ball has no effect.
@@ -68,7 +69,7 @@ class Ball(WeightSet):
 
     def __post_init__(self):
         norm_of(self.p, self.norm, "Ball")
-        if not (isinstance(self.radius, (int, float, np.number)) and 0 < self.radius < inf):
+        if not (isinstance(self.radius, Real) and 0 < self.radius < inf):
             raise ValueError(f"The radius of a ball must be a positive finite number, not {self.radius!r}.")
 
     def bind(self, rows: Rows) -> BoundSet:
@@ -206,3 +207,6 @@ class LpBall(BoundSet):
 
     def divergence(self, d: np.ndarray) -> float:
         return self.rows.add(float(rel_entr(d, self.rows.prior).sum()))
+
+    def responsive(self, d: np.ndarray) -> np.ndarray:
+        return d > 0

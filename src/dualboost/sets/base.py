@@ -8,6 +8,7 @@ the smallest ones.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -19,6 +20,8 @@ __all__ = ["BoundSet", "WeightSet"]
 class WeightSet(ABC):
     """The description of a set: a frozen record of parameters, without rows."""
 
+    is_bound: ClassVar[Literal[False]] = False
+
     @abstractmethod
     def bind(self, rows: Rows) -> BoundSet:
         """The set over these rows. Raises one sentence when it would be empty."""
@@ -27,6 +30,7 @@ class WeightSet(ABC):
 class BoundSet(ABC):
     """A set D of row weights with its price f, over known rows."""
 
+    is_bound: ClassVar[Literal[True]] = True
     rows: Rows
     radius: float
     """The largest `divergence` on D; 0 means that D is one point."""
@@ -59,9 +63,12 @@ class BoundSet(ABC):
     def divergence(self, d: np.ndarray) -> float:
         """The distance of d from the prior that `entropic` weighs against the margins: >= 0, 0 at the prior."""
 
+    @abstractmethod
     def responsive(self, d: np.ndarray) -> np.ndarray:
-        """Which rows of d = entropic(z, eta) change with their own margin: not those held at a cap. True for all is safe."""
-        return d > 0
+        """Which rows of d = entropic(z, eta) change with their own margin: not those held at a cap.
+
+        Where nothing better is known, `d > 0` is safe.
+        """
 
     @abstractmethod
     def forget(self) -> None:

@@ -111,3 +111,6 @@ class BinaryEntropySimplex(BoundSet):
         rest = np.maximum(self._copies - d, 0.0)
         both = rel_entr(d, self.rows.prior).sum() + rel_entr(rest, self._copies - self.rows.prior).sum()
         return self.rows.add(float(both))
+
+    def responsive(self, d: np.ndarray) -> np.ndarray:
+        return d > 0

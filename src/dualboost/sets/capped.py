@@ -7,6 +7,7 @@ for every real nu*m. Naghibi & Pfister use the same set with one cap per row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from scipy.special import rel_entr
@@ -69,7 +70,7 @@ class Capped(WeightSet):
             raise ValueError(
                 "Capped takes either nu or caps: Capped(nu=0.1), or Capped(caps=array of one cap per row)."
             )
-        if self.nu is not None and not 0 < self.nu <= 1:
+        if self.nu is not None and not (isinstance(self.nu, Real) and 0 < self.nu <= 1):
             raise ValueError(f"nu is the fraction of rows inside the margin and must be in (0, 1], not {self.nu!r}.")
 
     def bind(self, rows: Rows) -> CappedSimplex:

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, log
+from numbers import Real
 
 import numpy as np
 
@@ -22,6 +23,8 @@ __all__ = [
     "Lp", "Norm", "conjugate_exponent", "frozen", "increasing_root", "inner", "log_rarest", "norm_of",
     "numeric_gradient", "offsets", "require_absolute", "shortfalls", "unit_scale",
 ]  # fmt: skip
+
+_LEAST_P = 1.01  # nearer to 1 the exponent q - 1 = 1 / (p - 1) of the weights takes their digits
 
 
 # ---- norms --------------------------------------------------------------------------------------------------------
@@ -83,7 +86,7 @@ class Lp(Norm):
     copies: np.ndarray | float = 1.0
 
     def __post_init__(self):
-        if not (isinstance(self.p, (int, float, np.number)) and self.p >= 1):
+        if not (isinstance(self.p, Real) and self.p >= 1):
             raise ValueError(f"p must be a number of at least 1, or infinity, not {self.p!r}: other l_p are no norms.")
 
     def bind(self, rows: Rows) -> Lp:
@@ -117,12 +120,13 @@ def norm_of(p: float | None, norm: Norm | None, what: str) -> Norm:
     """The norm meant by `p` or by `norm`, refused at once if it is none."""
     if (p is None) == (norm is None):
         raise ValueError(f"{what} takes either p or norm: {what}(2, ...), or {what}(norm=a Norm, ...).")
-    if p is not None:
-        return Lp(p)
+    norm = Lp(p) if p is not None else norm
     if not isinstance(norm, Norm):
         raise ValueError(f"norm must be an instance of dualboost.sets.Norm, not {norm!r}.")
     if not isinstance(norm, Lp):
         require_absolute(norm, norm.size or 3)
+    elif 1 < norm.p < _LEAST_P:
+        raise ValueError(f"p must be 1, at least {_LEAST_P}, or inf, not {norm.p!r}: in between the digits are lost.")
     return norm
 
 

@@ -1,4 +1,4 @@
-"""Norms as a price, nu * |d| on the simplex: Shalev-Shwartz & Singer, Theorem 7 and Example 2.
+"""Norms as a price, nu * ‖d‖ on the simplex: Shalev-Shwartz & Singer, Theorem 7 and Example 2.
 
 The relaxed margin is the largest g with |[g - z]_+|_q <= nu: the level rises until the shortfalls below it cost nu.
 p = 1 is the hard margin plus nu; with p = inf the shortfalls sum to nu.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, log
+from numbers import Real
 
 import numpy as np
 from scipy.special import rel_entr
@@ -35,11 +36,11 @@ __all__ = ["ConstantPrice", "LpPenalty", "Penalty"]
 
 @dataclass(frozen=True, eq=False)
 class Penalty(WeightSet):
-    """Every distribution, at the price nu * |d|: weight that is spread thinly is cheaper.
+    """Every distribution, at the price nu * ‖d‖: weight that is spread thinly is cheaper.
 
     Parameters
     ----------
-    p : float >= 1, or inf
+    p : 1, a float >= 1.01, or inf
         Which l_p norm. A row of sample weight k counts as k entries.
     nu : float > 0
         The price of one unit of the norm.
@@ -61,7 +62,7 @@ class Penalty(WeightSet):
 
     def __post_init__(self):
         norm_of(self.p, self.norm, "Penalty")
-        if not (isinstance(self.nu, (int, float, np.number)) and 0 < self.nu < inf):
+        if not (isinstance(self.nu, Real) and 0 < self.nu < inf):
             raise ValueError(f"nu, the price of the norm, must be positive and finite, not {self.nu!r}: 0 is Simplex.")
 
     def bind(self, rows: Rows) -> BoundSet:
@@ -98,6 +99,9 @@ class ConstantPrice(BoundSet):
 
     def divergence(self, d: np.ndarray) -> float:
         return self._simplex.divergence(d)
+
+    def responsive(self, d: np.ndarray) -> np.ndarray:
+        return self._simplex.responsive(d)
 
     def forget(self) -> None:
         self._simplex.forget()
@@ -171,6 +175,9 @@ class LpPenalty(BoundSet):
 
     def divergence(self, d: np.ndarray) -> float:
         return self.rows.add(float(rel_entr(d, self.rows.prior).sum()))
+
+    def responsive(self, d: np.ndarray) -> np.ndarray:
+        return d > 0
 
 
 def _nearest_at_price_of_maximum(v: np.ndarray, rows: Rows, unit: float) -> np.ndarray:

@@ -1,0 +1,161 @@
+"""The types of the compiled functions, by hand from the bindings; `tests/test_imports.py` compares the two.
+
+Arrays are C-contiguous, except `X`, which may have any strides. What is called `out`, `codes` of an encoder, `rows_out`
+and `codes_out` is written to.
+"""
+
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Doubles = NDArray[np.float64]
+_Ints = NDArray[np.int32]
+_Longs = NDArray[np.int64]
+_Bytes = NDArray[np.uint8]
+_Signs = NDArray[np.int8]
+_Floats = NDArray[np.float64] | NDArray[np.float32]
+_Column = NDArray[np.int8] | NDArray[np.float64]
+_Index = NDArray[np.int32] | NDArray[np.int64]
+
+# ---- row weights
+
+def entropic(
+    z: _Doubles, eta: float, caps: _Doubles, offset: _Doubles, start: float, out: _Doubles, threads: int = 1
+) -> tuple[float, int]: ...
+def entropic_select(z: _Doubles, eta: float, caps: _Doubles, offset: _Doubles, out: _Doubles) -> float: ...
+def average_lowest(
+    v: _Doubles, caps: _Doubles, centre: float, width: float, threads: int = 1
+) -> tuple[float, float]: ...
+def vertex(v: _Doubles, caps: _Doubles, out: _Doubles) -> None: ...
+def euclidean(z: _Doubles, caps: _Doubles, start: float, out: _Doubles, threads: int = 1) -> float: ...
+def spread(z: _Doubles, column: _Column, sign: float, threads: int = 1) -> float: ...
+def move(z: _Doubles, column: _Column, keep: float, step: float, out: _Doubles, threads: int = 1) -> None: ...
+def dot(a: _Doubles, column: _Column, threads: int = 1) -> float: ...
+
+# ---- stumps
+
+class StumpSearch:
+    def __init__(
+        self,
+        n_rows: int,
+        y: _Signs,
+        cut_counts: _Ints,
+        has_missing: _Bytes,
+        dense_codes: _Bytes,
+        dense_features: _Ints,
+        sparse_start: _Longs,
+        sparse_rows: _Ints,
+        sparse_codes: _Bytes,
+        sparse_features: _Ints,
+        sparse_default: _Bytes,
+    ) -> None: ...
+    def best(self, d: _Doubles, k: int = 1, threads: int = 1) -> tuple[_Ints, _Ints, _Bytes, _Doubles, float]: ...
+    def column(self, feature: int, cut: int, missing_right: int, out: _Signs, threads: int = 1) -> None: ...
+    def margins(
+        self, features: _Ints, cuts: _Ints, missing_right: _Bytes, weights: _Doubles, out: _Doubles, threads: int = 1
+    ) -> None: ...
+    def forget(self) -> None: ...
+    @property
+    def looked(self) -> int: ...
+    @property
+    def blocks(self) -> int: ...
+
+# ---- binning
+
+def cut_dense(X: _Floats, weights: _Doubles | None, max_bins: int, threads: int) -> tuple[_Doubles, _Longs]: ...
+def cut_sparse(
+    n_rows: int, start: _Longs, rows: _Ints, values: _Doubles, weights: _Doubles | None, max_bins: int, threads: int
+) -> tuple[_Doubles, _Longs]: ...
+def encode_dense(X: _Floats, cuts: _Doubles, cut_start: _Longs, codes: _Bytes, threads: int) -> None: ...
+def encode_sparse(
+    start: _Longs, values: _Doubles, cuts: _Doubles, cut_start: _Longs, codes: _Bytes, threads: int
+) -> None: ...
+def modes_dense(codes: _Bytes, threads: int) -> tuple[_Bytes, _Longs, _Bytes]: ...
+def modes_sparse(n_rows: int, start: _Longs, codes: _Bytes, zero_codes: _Bytes) -> tuple[_Bytes, _Longs, _Bytes]: ...
+def pack_dense(
+    codes: _Bytes, columns: _Ints, defaults: _Bytes, start: _Longs, rows_out: _Ints, codes_out: _Bytes, threads: int
+) -> None: ...
+def pack_sparse(
+    n_rows: int,
+    start: _Longs,
+    rows: _Ints,
+    codes: _Bytes,
+    zero_codes: _Bytes,
+    columns: _Ints,
+    defaults: _Bytes,
+    packed_start: _Longs,
+    rows_out: _Ints,
+    codes_out: _Bytes,
+    threads: int,
+) -> None: ...
+def fill_sparse(
+    n_rows: int, start: _Longs, rows: _Ints, codes: _Bytes, zero_codes: _Bytes, columns: _Ints, out: _Bytes
+) -> None: ...
+
+# ---- scores
+
+def predict_dense(
+    X: _Floats,
+    features: _Ints,
+    cut_start: _Longs,
+    cuts: _Doubles,
+    tables: _Doubles,
+    missing: _Doubles,
+    base: float,
+    out: _Doubles,
+    threads: int,
+) -> None: ...
+def predict_sparse(
+    n_features: int,
+    indptr: _Index,
+    indices: _Index,
+    data: _Floats,
+    features: _Ints,
+    cut_start: _Longs,
+    cuts: _Doubles,
+    tables: _Doubles,
+    missing: _Doubles,
+    base: float,
+    out: _Doubles,
+    threads: int,
+) -> None: ...
+
+# ---- corrective rounds
+
+class _Rounds(TypedDict):
+    # of each question
+    features: _Ints
+    cuts: _Ints
+    missing_right: _Bytes
+    edges: _Doubles
+    objectives: _Doubles
+    bounds: _Doubles
+    # of each move
+    keep: _Doubles
+    added: _Doubles
+    # at the end
+    z: _Doubles
+    d: _Doubles
+    best_d: _Doubles | None
+    best_objective_at: int
+    best_bound_at: int
+    warmth: tuple[float, float, float]
+    reached: bool
+    interrupt: BaseException | None
+
+def corrective_rounds(
+    search: StumpSearch,
+    z: _Doubles,
+    d: _Doubles,
+    eta: float,
+    caps: _Doubles,
+    offset: _Doubles,
+    warmth: tuple[float, float, float],
+    budget: float,
+    accuracy: tuple[float, float],
+    best: tuple[float, float],
+    rounds: int,
+    threads: int = 1,
+) -> _Rounds: ...
+def shift_weights(w: _Doubles, numbers: _Longs, keep: _Doubles, added: _Doubles, size: int) -> _Doubles: ...

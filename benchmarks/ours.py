@@ -89,7 +89,7 @@ class DualboostEveryColumn(Dualboost):
 
 
 class DualboostEstimator:
-    """MarginBoostClassifier as a user calls it; `tol` is tiny so that it runs all the rounds asked for."""
+    """MarginBoostClassifier with the loop's booster; `tol` is tiny so that it runs all the rounds asked for."""
 
     name = "dualboost"
     binning: float | None = None
@@ -103,8 +103,11 @@ class DualboostEstimator:
     def rounds(self, n: int, clock: Clock = time.process_time) -> list[float]:
         """The mean of a whole fit, binning included: an estimator does not show its rounds."""
         from dualboost import MarginBoostClassifier
+        from dualboost.boosters import Corrective
 
-        self._model = MarginBoostClassifier(nu=NU, tol=1e-9, max_iter=n, max_bins=MAX_BINS, n_jobs=self._threads)
+        self._model = MarginBoostClassifier(
+            nu=NU, booster=Corrective(), tol=1e-9, max_iter=n, max_bins=MAX_BINS, n_jobs=self._threads
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it says that it stopped before the tiny tolerance: that is the intention
             whole = time_each(lambda: self._model.fit(self._X, self._y), 1, clock)[0]

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import settings
 
 import reference
-from dualboost.boosters import Booster, Corrective, LPBoost, TotallyCorrective
+from dualboost.boosters import Booster, Corrective, LPBoost, MLPBoost, SoftBoost, TotallyCorrective
 from dualboost.game import Game
 from dualboost.learners import Answer, Learner, Matrix, Oracle, Stumps
 from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
@@ -193,12 +193,15 @@ BOOSTERS: dict[str, Booster] = {
     "corrective, halving": Corrective(smoothing="halving"),
     "corrective, halving search": Corrective(step="search", smoothing="halving"),
     "LPBoost": LPBoost(),
+    "LPBoost, textbook": LPBoost(columns=1, stabilise=0),
+    "MLPBoost": MLPBoost(),
+    "SoftBoost": SoftBoost(),
     "totally corrective": TotallyCorrective(columns=1, smoothing="fixed"),
     "totally corrective, 3 halving": TotallyCorrective(columns=3),
 }
 
 
-LINEAR = (LPBoost,)
+LINEAR = (LPBoost, MLPBoost, SoftBoost)
 """Boosters for caps only: they need a linear program."""
 
 

@@ -14,6 +14,8 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted(
     info.name for info in pkgutil.walk_packages(dualboost.__path__, "dualboost.") if "_compiled" not in info.name
 )
+# Abstract classes and plain records show their use where they are implemented.
+EXEMPT = {"Loss", "WeightSet", "BoundSet", "Learner", "Oracle", "Predictor", "Answer", "Booster", "Norm", "Solution"}
 PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
 
 
@@ -44,7 +46,5 @@ def test_there_are_examples_to_run():
 @pytest.mark.parametrize("part", ["dualboost", *(f"dualboost.{p}" for p in ("losses", "sets", "learners", "boosters"))])
 def test_every_public_name_has_an_example(part):
     module = importlib.import_module(part)
-    # Abstract classes and plain records show their use where they are implemented.
-    exempt = {"Loss", "WeightSet", "BoundSet", "Learner", "Oracle", "Predictor", "Answer", "Booster", "Norm", "Solution"}
-    for name in set(module.__all__) - exempt:
+    for name in set(module.__all__) - EXEMPT:
         assert ">>>" in (getattr(module, name).__doc__ or ""), f"{part}.{name} has no example"

@@ -55,12 +55,12 @@ def by_single_kernels(game, n):
 
 def one_call(game, state, rounds, **changed):
     arguments = {
-        "search": game.oracle._search,
+        "search": game.oracle.search,
         "z": state["z"],
         "d": state["d"],
         "eta": game.loss.smoothed(game.tol).eta,
         "caps": game.loss.set.caps,
-        "offset": game.loss.set._offset,
+        "offset": game.loss.set.offset,
         "warmth": state["warmth"],
         "budget": game.budget,
         "accuracy": (game.tol, game.rtol),
@@ -73,7 +73,7 @@ def one_call(game, state, rounds, **changed):
 
 def first_state(game):
     state = Corrective().start(game)
-    warmth = (game.loss.set._level_margin, NAN, NAN)
+    warmth = (game.loss.set.warmth[0], NAN, NAN)
     return {"z": state.z, "d": state.d, "warmth": warmth, "best": (-np.inf, np.inf)}
 
 
@@ -179,7 +179,9 @@ def test_the_same_bits_as_the_python_booster(data, set_name):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize(("data", "set_name"), [("reals", "one cap"), ("missing", "caps and weights"), ("sparse", "half")])
+@pytest.mark.parametrize(
+    ("data", "set_name"), [("reals", "one cap"), ("missing", "caps and weights"), ("sparse", "half")]
+)
 def test_the_same_bits_on_many_rows_with_any_threads(data, set_name, threads):
     m = 70_001
     expected = by_single_kernels(game_of(data, set_name, m, tol=0.05), 12)
@@ -246,7 +248,11 @@ def test_an_interrupt_returns_what_is_done():
     done = len(result["keep"])
     assert done == len(result["edges"]) > 0
     again = one_call(game_of("reals", "one cap", 2_000, tol=1e-4), state, done, accuracy=(0.0, 0.0))
-    assert again["interrupt"] is None and np.array_equal(again["z"], result["z"]) and np.array_equal(again["d"], result["d"])
+    assert (
+        again["interrupt"] is None
+        and np.array_equal(again["z"], result["z"])
+        and np.array_equal(again["d"], result["d"])
+    )
     assert again["warmth"] == result["warmth"]
 
 
@@ -286,7 +292,9 @@ def test_bad_arguments_are_refused_and_leave_the_search_sound(name):
     assert np.array_equal(one_call(game, state, 4)["z"], expected["z"])
 
 
-@pytest.mark.parametrize("change", [{"numbers": np.array([5])}, {"numbers": np.array([-1])}, {"keep": np.ones(2)}, {"size": 1}])
+@pytest.mark.parametrize(
+    "change", [{"numbers": np.array([5])}, {"numbers": np.array([-1])}, {"keep": np.ones(2)}, {"size": 1}]
+)
 def test_shift_weights_refuses(change):
     fine = {"w": np.ones(2), "numbers": np.array([2]), "keep": np.ones(1), "added": np.ones(1), "size": 3}
     assert kernels.shift_weights(**fine).tolist() == [1.0, 1.0, 1.0]

@@ -251,14 +251,18 @@ def steep_weights(rng, m, steepness):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("steepness", [0.0, 20.0, 60.0, 1e4])
-@pytest.mark.parametrize(("m", "n_features", "max_cuts"), [(40, 5, 254), (300, 21, 254), (5_000, 9, 40), (40_000, 8, 30)])
+@pytest.mark.parametrize(
+    ("m", "n_features", "max_cuts"), [(40, 5, 254), (300, 21, 254), (5_000, 9, 40), (40_000, 8, 30)]
+)
 def test_rough_first_looks_do_not_change_the_answer(m, n_features, max_cuts, steepness, threads):
     """Weights that span many orders, and copies of columns whose edges differ by less than the rough look can tell."""
     rng = np.random.default_rng(m + int(steepness))
     table = random_table(rng, m, n_features, max_cuts, 0.3, ("dense",))
     table = replace(table, cuts=np.maximum(table.cuts, 17))  # too many codes to share a histogram with others
     for copy, original in ((1, 0), (4, 3)):
-        table.codes[:, copy], table.cuts[copy], table.missing[copy] = (a[..., original] for a in (table.codes, table.cuts, table.missing))
+        table.codes[:, copy], table.cuts[copy], table.missing[copy] = (
+            a[..., original] for a in (table.codes, table.cuts, table.missing)
+        )
     light = rng.integers(0, m, 3)
     table.codes[light, 1] = rng.integers(0, table.cuts[1] + 1, 3)
     search = search_of(replace(table, homes=("dense",) * n_features))
@@ -279,7 +283,14 @@ def test_rare_columns_are_not_even_looked_at():
         codes[rng.choice(m, 1 + f % 5, replace=False), f] = 1 + f % 2
     codes[:, rare] = rng.random(m) < 0.1
     y = np.where((codes[:, rare] == 1) ^ (rng.random(m) < 0.3), 1, -1)
-    table = Table(codes, codes.max(axis=0).astype(int), np.zeros(rare + 1, bool), y, ("sparse",) * (rare + 1), np.zeros(rare + 1, int))
+    table = Table(
+        codes,
+        codes.max(axis=0).astype(int),
+        np.zeros(rare + 1, bool),
+        y,
+        ("sparse",) * (rare + 1),
+        np.zeros(rare + 1, int),
+    )
     search = search_of(table)
     for d in (np.full(m, 1 / m), rng.dirichlet(np.ones(m)), steep_weights(rng, m, 50.0)):
         search.forget()

@@ -245,6 +245,11 @@ def test_binned_stumps_are_a_true_subclass(max_bins):
     assert abs(abs(answer.edges[0]) - np.abs(edges).max()) <= 1e-14 and answer.bound >= np.abs(edges).max()
 
 
+def test_stumps_without_labels_are_refused():
+    with pytest.raises(ValueError, match=r"^Stumps need labels: .*\.$"):
+        Stumps().bind(np.eye(3), None, Rows.of(3))
+
+
 def test_ties_within_rounding_go_to_the_lowest_column_whatever_k():
     a = np.array([0.5, -0.25, 1.0])
     A = np.column_stack([a * (1 - 4e-16), a, -a])

@@ -210,9 +210,12 @@ def test_extreme_margins(case, weights):
     assert np.isfinite(bound(case, weights).value(right))
 
 
-def test_a_loss_that_was_not_bound_says_so():
-    with pytest.raises(ValueError, match=r"[Bb]ind"):
-        SoftMargin(LOSSES["margin, simplex"].make(3).set).value(np.zeros(3))
+@every_loss
+def test_a_loss_that_was_not_bound_says_so(case):
+    loss = case.make(3)
+    for call in (loss.value, loss.weights, loss.conjugate):
+        with pytest.raises(ValueError, match=r"^Bind the loss to rows first: .*\.$"):
+            call(np.zeros(3))
 
 
 def test_smoothing_follows_theorem_9():

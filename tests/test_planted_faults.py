@@ -140,9 +140,9 @@ FAULTS = {
         CappedSimplex, "relaxed_margin", without_the_lowest_row, ("relaxed margin", "state", "certificate")
     ),
     "radius too small": Fault(CappedSimplex, "__init__", lambda original: after(original, "radius", 0.5), ("radius",)),
-    "step reversed": Fault(Corrective, "_step", result(lambda step: -step), ("progress", "Figure 1")),
-    "step doubled": Fault(Corrective, "_step", result(lambda step: min(1.0, 2 * step)), ("Figure 1",)),
-    "step without the gap": Fault(Corrective, "_step", result(lambda step: 1.0), ("progress", "Figure 1")),
+    "step reversed": Fault(corrective, "closed_step", result(lambda step: -step), ("progress", "Figure 1")),
+    "step doubled": Fault(corrective, "closed_step", result(lambda step: min(1.0, 2 * step)), ("Figure 1",)),
+    "step without the gap": Fault(corrective, "closed_step", result(lambda step: 1.0), ("progress", "Figure 1")),
     "margins moved the wrong way": Fault(
         corrective,
         "moved",

@@ -263,6 +263,10 @@ class WrongDual(Euclid):
 
 BAD = {
     "p below 1": lambda: Ball(0.5, 1.0),
+    "p just above 1": lambda: Ball(1.005, 1.0),
+    "price of p just above 1": lambda: Penalty(1.0 + 1e-9, 1.0),
+    "norm just above 1": lambda: Ball(norm=Lp(1.0099), radius=1.0),
+    "p is complex": lambda: Ball(np.complex128(2), 1.0),
     "p is nan": lambda: Penalty(np.nan, 1.0),
     "p is text": lambda: Ball("2", 1.0),
     "neither p nor norm": lambda: Ball(radius=1.0),

@@ -2,12 +2,13 @@
 
     minimise F(A w) over ‖w‖₁ <= budget   <->   maximise -F*(-d) - budget * (largest edge under d)
 
-over ensembles w on the left and row weights d on the right. Every round asks the learner, certifies the state as it stands, shows it to the caller, then updates it.
+over ensembles w on the left and row weights d on the right. Every round asks the learner, certifies the state as it
+stands, shows it to the caller, then updates it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dualboost.learners.base import Answer, ColumnStore, Hypothesis, Oracle
+from dualboost.learners.base import Answer, Hypothesis, Oracle
 from dualboost.losses.base import Loss
 from dualboost.rows import Rows
 
@@ -45,10 +46,9 @@ class Game:
         if not (isinstance(self.budget, Real) and 0 < self.budget < np.inf):
             raise ValueError(f"The budget bounds the weight of the ensemble and must be above 0, not {self.budget!r}.")
 
-    @cached_property
-    def columns(self) -> ColumnStore:
-        """The columns of the pool, for boosters that look at all of them again."""
-        return ColumnStore(self.oracle)
+    def columns_of(self, hypotheses: Iterable[Hypothesis]) -> np.ndarray:
+        """The columns of these hypotheses as floats, one a row."""
+        return np.array([self.oracle.column(hypothesis) for hypothesis in hypotheses], dtype=np.float64)
 
     @cached_property
     def live(self) -> dict[str, Any]:

@@ -198,7 +198,8 @@ def play(
     state = booster.start(game) if state is None else state
     try:
         for latest, records in _stretches(game, booster, state, max_rounds):
-            state, log = latest, log + records
+            state = latest
+            log += records
             reason = state.status or (watch(state) if watch is not None else "") or ""
             if reason:
                 break

@@ -3,6 +3,8 @@
 from dualboost.boosters.base import Booster
 from dualboost.boosters.corrective import Corrective
 from dualboost.boosters.lp import LPBoost
+from dualboost.boosters.mlp import MLPBoost
+from dualboost.boosters.soft import SoftBoost, TotalBoost
 from dualboost.boosters.totally_corrective import ERLPBoost, TotallyCorrective
 
-__all__ = ["Booster", "Corrective", "ERLPBoost", "LPBoost", "TotallyCorrective"]
+__all__ = ["Booster", "Corrective", "ERLPBoost", "LPBoost", "MLPBoost", "SoftBoost", "TotalBoost", "TotallyCorrective"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
 from dualboost.game import Game, State
 from dualboost.learners.base import Answer
 
-__all__ = ["Booster", "Burst"]
+__all__ = ["Booster", "Burst", "check_columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,3 +53,9 @@ class Booster(ABC):
 
         None where it cannot.
         """
+
+
+def check_columns(columns: int) -> None:
+    """Refuse a number of hypotheses a round that is not a whole number of at least 1."""
+    if not isinstance(columns, Integral) or isinstance(columns, bool) or columns < 1:
+        raise ValueError(f"columns is a number of hypotheses a round: a whole number of at least 1, not {columns!r}.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil, log2
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,7 +76,8 @@ class Corrective(Booster):
     def update(self, game: Game, state: State, answer: Answer) -> State:
         loss, accuracy = smoothing_of(game, state, self.smoothing)
         target = np.copysign(game.budget, answer.edges[0])
-        step = self._step(game, state, answer, loss, target)
+        step_of = closed_step if self.step == "closed" else searched_step
+        step = step_of(game, state, answer, loss, target)
         column = answer.columns[0]
         z = moved(game, state.z, column, step, target)
         w = shifted(state.w, state.pool, answer.hypotheses[0], step, target)
@@ -83,25 +85,29 @@ class Corrective(Booster):
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:
         plain = self.step == "closed" and self.stop == "certified" and self.smoothing == "fixed"
-        parts = compilable(game) if plain else None
+        parts = compilable(game, state) if plain else None
         return compiled_rounds(game, parts, state, count) if parts is not None else None
 
-    def _step(self, game: Game, state: State, answer: Answer, loss: Loss, target: float) -> float:
-        gap = smoothed_gap(game, state, answer)
-        bend = loss.curvature(state.z, answer.columns[0], target)
-        sure = min(1.0, max(0.0, gap / bend)) if bend > 0 else 1.0
-        if self.step == "closed":
-            return sure
 
-        def slope(x: float) -> float:
-            z = moved(game, state.z, answer.columns[0], x, target)
-            d = loss.weights(z)
-            if not np.isfinite(d.sum()):
-                return -np.inf  # far on the wrong side of an exponential loss: surely too far
-            column = kernels.dot(d, answer.columns[0], game.rows.threads)
-            return game.rows.add(target * column - kernels.dot(d, state.z, game.rows.threads))
+def closed_step(game: Game, state: State, answer: Answer, loss: Loss, target: float) -> float:
+    """The step of Figure 1, sure to gain: the gap over the curvature along the way, at most 1."""
+    gap = smoothed_gap(game, state, answer)
+    bend = loss.curvature(state.z, answer.columns[0], target)
+    return min(1.0, max(0.0, gap / bend)) if bend > 0 else 1.0
 
-        return longest_ascent(slope, sure)
+
+def searched_step(game: Game, state: State, answer: Answer, loss: Loss, target: float) -> float:
+    """A longer step in the same direction, as far as the smoothed margin still rises."""
+
+    def slope(x: float) -> float:
+        z = moved(game, state.z, answer.columns[0], x, target)
+        d = loss.weights(z)
+        if not np.isfinite(d.sum()):
+            return -np.inf  # far on the wrong side of an exponential loss: surely too far
+        column = kernels.dot(d, answer.columns[0], game.rows.threads)
+        return game.rows.add(target * column - kernels.dot(d, state.z, game.rows.threads))
+
+    return longest_ascent(slope, closed_step(game, state, answer, loss, target))
 
 
 def first_state(game: Game, smoothing: str, previous: State | None) -> State:
@@ -145,19 +151,29 @@ def shifted(w: np.ndarray, pool: Pool, hypothesis, step: float, target: float) -
     return out
 
 
-def compilable(game: Game) -> tuple[StumpOracle, CappedSimplex] | None:
-    """What the compiled rounds are made of, stumps on a capped simplex of more than one point; None in other games."""
-    oracle, loss = game.oracle, game.loss
-    if not (isinstance(oracle, StumpOracle) and isinstance(loss, SoftMargin) and isinstance(loss.set, CappedSimplex)):
+class Parts(NamedTuple):
+    """What the compiled rounds are made of: stumps on a capped simplex of more than one point."""
+
+    oracle: StumpOracle
+    set: CappedSimplex
+    eta: float
+
+
+def compilable(game: Game, state: State) -> Parts | None:
+    """The parts for compiled rounds, or None in a game that has others."""
+    oracle, loss, smooth = game.oracle, game.loss, state.loss
+    if not (isinstance(oracle, StumpOracle) and isinstance(loss, SoftMargin) and isinstance(smooth, SoftMargin)):
         return None
-    return (oracle, loss.set) if loss.set.radius > 0 else None
+    if not (isinstance(loss.set, CappedSimplex) and loss.set.radius > 0):
+        return None
+    return Parts(oracle, loss.set, smooth.eta)
 
 
-def compiled_rounds(game: Game, parts: tuple[StumpOracle, CappedSimplex], state: State, count: int) -> Burst:
+def compiled_rounds(game: Game, parts: Parts, state: State, count: int) -> Burst:
     """Rounds of closed-form steps without a return to Python; the bits are those of `Corrective.update`."""
-    oracle, weight_set = parts
+    weight_set = parts.set
     played = kernels.corrective_rounds(
-        oracle.search, state.z, state.d, state.loss.eta, weight_set.caps, weight_set.offset, weight_set.warmth,
+        parts.oracle.search, state.z, state.d, parts.eta, weight_set.caps, weight_set.offset, weight_set.warmth,
         game.budget, (game.tol, game.rtol), (state.best.objective, state.best.bound), count, game.rows.threads,
     )  # fmt: skip
     weight_set.warmth = played["warmth"]
@@ -181,7 +197,8 @@ def compiled_rounds(game: Game, parts: tuple[StumpOracle, CappedSimplex], state:
     state = replace(
         state, w=weights_after(moves), z=played["z"], d=weight_set.made(played["d"]), t=state.t + moves, best=best
     )
-    state = with_status(state, _ending(played["interrupt"], reached(game, state.certificate) if played["reached"] else ""))
+    status = reached(game, state.certificate) if played["reached"] else ""
+    state = with_status(state, _ending(played["interrupt"], status))
     objectives = played["objectives"]
     return Burst(state, objectives, played["bounds"], np.abs(played["edges"]), sizes[: len(objectives)])
 
@@ -196,6 +213,6 @@ def _ending(interrupt: BaseException | None, status: str) -> str:
 
 
 def rounds_needed(radius: float, tol: float, stop: str = "certified") -> int:
-    """The proved number of rounds for margins: 64 R / tol^2 (certified), 32 R / tol^2 (printed), a few more if R < 1."""
+    """The proved number of rounds for margins: 64 R / tol^2 (certified) or 32 R / tol^2 (printed), more if R < 1."""
     factor, extra = (64, 5) if stop == "certified" else (32, 3)
     return ceil(factor * radius / tol**2) + 1 + (extra + ceil(log2(max(1 / tol, 1))) if radius < 1 else 0)

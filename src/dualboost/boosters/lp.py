@@ -9,27 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from dualboost.boosters.base import Booster, Burst
-from dualboost.game import Game, Pool, State, reached
+from dualboost.boosters.base import Booster, Burst, check_columns
+from dualboost.boosters.column_generation import Collected, first_program_state, new_atoms, optimum
+from dualboost.game import Game, State, reached
 from dualboost.learners.base import Answer
-from dualboost.losses import SoftMargin
-from dualboost.master import EdgeProgram
-from dualboost.sets.capped import CappedSimplex
 
 __all__ = ["LPBoost"]
-
-Atom = tuple[int, int]  # (number in the pool, sign of its weight)
-
-
-@dataclass(frozen=True)
-class Collected:
-    """What a column generation remembers: its columns in the order of their rows in the program, and where it asked."""
-
-    atoms: tuple[Atom, ...] = ()
-    exact: bool = True
-    """Whether d is the program's own: if nothing new has a larger edge there, the ensemble is optimal."""
 
 
 @dataclass(frozen=True)
@@ -57,35 +42,26 @@ class LPBoost(Booster):
     stabilise: float = 0.5
 
     def __post_init__(self):
-        if self.columns < 1:
-            raise ValueError(f"columns must be at least 1, not {self.columns!r}.")
+        check_columns(self.columns)
         if not 0 <= self.stabilise < 1:
             raise ValueError(f"stabilise must be in [0, 1), not {self.stabilise!r}.")
 
     def start(self, game: Game, previous: State | None = None) -> State:
-        rows = _capped(game).rows
-        d = _capped(game).entropic(np.zeros(len(rows)), 1.0)
-        if previous is None:
-            return State(np.zeros(0), np.zeros(len(rows)), d, game.loss, Pool(), memory=Collected())
-        known = tuple((int(j), int(np.sign(previous.w[j]))) for j in np.flatnonzero(previous.w))
-        return State(previous.w, previous.z, d, game.loss, previous.pool, memory=Collected(known, exact=False))
+        return first_program_state(game, "LPBoost", previous)
 
     def ask(self, game: Game, state: State) -> Answer:
         return game.oracle.best(state.d, self.columns)
 
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
         stop = reached(game, state.certificate)
-        if not stop and state.memory.exact and not _new_atoms(state, answer):
+        if not stop and state.memory.exact and not new_atoms(state, answer):
             return "optimal: no hypothesis outside the ensemble has a larger edge"
         return stop
 
     def update(self, game: Game, state: State, answer: Answer) -> State:
-        fresh = _new_atoms(state, answer)
+        fresh = new_atoms(state, answer)
         atoms = state.memory.atoms + fresh
-        d, weights = _solved(game, state.pool, atoms)
-        w = np.zeros(len(state.pool))
-        for (number, sign), weight in zip(atoms, weights, strict=True):
-            w[number] += sign * weight * game.budget
+        d, w = optimum(game, state.pool, atoms)
         # Without anything new the steadied weights have nothing more to tell: ask at the program's own.
         exact = not fresh or self.stabilise == 0
         if not exact:
@@ -95,30 +71,3 @@ class LPBoost(Booster):
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:
         return None
-
-
-def _capped(game: Game) -> CappedSimplex:
-    if isinstance(game.loss, SoftMargin) and isinstance(game.loss.set, CappedSimplex):
-        return game.loss.set
-    raise ValueError("LPBoost needs a linear program: use SoftMargin(Simplex()) or SoftMargin(Capped(...)) with it.")
-
-
-def _new_atoms(state: State, answer: Answer) -> tuple[Atom, ...]:
-    known = set(state.memory.atoms)
-    met = [
-        (state.pool.number(h), 1 if edge >= 0 else -1) for h, edge in zip(answer.hypotheses, answer.edges, strict=True)
-    ]
-    return tuple(atom for atom in met if atom not in known)
-
-
-def _solved(game: Game, pool: Pool, atoms: tuple[Atom, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The program over these atoms: the live one with the new rows added, or a new one when it holds others."""
-    program, held = game.live.get("edge program", (None, ()))
-    if program is None or held != atoms[: len(held)]:
-        caps = _capped(game).caps
-        program, held = EdgeProgram(np.ascontiguousarray(np.broadcast_to(caps, (len(game.rows),)))), ()
-    new = atoms[len(held) :]
-    if new:
-        program.add(np.array([sign * game.oracle.column(pool.keys[number]).astype(np.float64) for number, sign in new]))
-    game.live["edge program"] = (program, atoms)
-    return program.solve()

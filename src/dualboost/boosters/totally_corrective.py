@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dualboost.boosters.base import Booster, Burst
+from dualboost.boosters.base import Booster, Burst, check_columns
 from dualboost.boosters.corrective import first_state, smoothing_of
 from dualboost.game import Game, State, reached
 from dualboost.learners.base import Answer
@@ -45,8 +45,7 @@ class TotallyCorrective(Booster):
     smoothing: str = "halving"
 
     def __post_init__(self):
-        if self.columns < 1:
-            raise ValueError(f"columns must be at least 1, not {self.columns!r}.")
+        check_columns(self.columns)
         if self.smoothing not in ("fixed", "halving"):
             raise ValueError(f"smoothing must be 'fixed' or 'halving', not {self.smoothing!r}.")
 
@@ -61,11 +60,12 @@ class TotallyCorrective(Booster):
 
     def update(self, game: Game, state: State, answer: Answer) -> State:
         loss, accuracy = smoothing_of(game, state, self.smoothing)
-        for hypothesis in answer.hypotheses:
-            state.pool.number(hypothesis)
-        columns = game.columns.take(state.pool.keys)
+        new = [state.pool.number(hypothesis) for hypothesis in answer.hypotheses]
         w = np.concatenate([state.w, np.zeros(len(state.pool) - len(state.w))])
-        w, z, d = descend(loss, columns, w, game.budget, accuracy / 100)
+        # A hypothesis without weight is left out: should it matter again, the learner will name it again.
+        used = np.union1d(np.flatnonzero(w), new)
+        columns = game.columns_of(state.pool.keys[j] for j in used)
+        w[used], z, d = descend(loss, columns, w[used], game.budget, accuracy / 100)
         return replace(state, w=w, z=z, d=d, loss=loss, t=state.t + 1, memory=accuracy)
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:

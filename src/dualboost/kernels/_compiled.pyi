@@ -1,4 +1,4 @@
-"""The types of the compiled functions, by hand from the bindings; `tests/test_imports.py` compares the two.
+"""The types of the compiled functions, by hand from the bindings; `tests/test_kernel_types.py` compares the two.
 
 Arrays are C-contiguous, except `X`, which may have any strides. What is called `out`, `codes` of an encoder, `rows_out`
 and `codes_out` is written to.

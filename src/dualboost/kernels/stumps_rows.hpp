@@ -5,7 +5,7 @@
 
 namespace dualboost {
 
-DUALBOOST_CLONES static void dense_column(const uint8_t *codes, const int8_t *y, int64_t n, uint8_t cut,
+DUALBOOST_CLONES inline void dense_column(const uint8_t *codes, const int8_t *y, int64_t n, uint8_t cut,
                                           uint8_t missing_right, int8_t *out) {
     // A missing value (255) is above every cut; one that goes left is told apart by a second bound.
     uint8_t last = missing_right ? 255 : 254;

@@ -15,7 +15,7 @@ import numpy as np
 
 from dualboost.rows import Rows
 
-__all__ = ["Answer", "ColumnStore", "Hypothesis", "Learner", "Oracle", "Predictor"]
+__all__ = ["Answer", "Hypothesis", "Learner", "Oracle", "Predictor"]
 
 Hypothesis = Any  # hashable; each learner has its own kind: a column number, a stump
 
@@ -69,31 +69,6 @@ class Oracle(ABC):
     @abstractmethod
     def forget(self) -> None:
         """Drop whatever was kept to answer faster."""
-
-
-class ColumnStore:
-    """The columns of hypotheses, one a row of a float64 table that grows with the pool.
-
-    A cache: rebuilt when it does not fit.
-    """
-
-    def __init__(self, oracle: Oracle):
-        self._oracle = oracle
-        self._keys: list[Hypothesis] = []
-        self._table = np.empty((0, len(oracle.rows)))
-
-    def take(self, keys: Sequence[Hypothesis]) -> np.ndarray:
-        """The columns of these hypotheses, of shape (len(keys), m)."""
-        if self._keys != list(keys[: len(self._keys)]):
-            self._keys = []
-        if len(keys) > len(self._table):
-            grown = np.empty((max(16, 2 * len(keys)), self._table.shape[1]))
-            grown[: len(self._keys)] = self._table[: len(self._keys)]
-            self._table = grown
-        for row in range(len(self._keys), len(keys)):
-            self._table[row] = self._oracle.column(keys[row])
-            self._keys.append(keys[row])
-        return self._table[: len(keys)]
 
 
 class Predictor(ABC):

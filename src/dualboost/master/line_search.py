@@ -10,8 +10,9 @@ __all__ = ["longest_ascent"]
 def longest_ascent(slope: Callable[[float], float], sure: float, limit: float = 1.0, trials: int = 6) -> float:
     """A step in [sure, limit] at which a concave function still rises, near its maximum.
 
-    `slope` is the derivative, falling in the step; at `sure` it is known not to be negative. Bisects geometrically and
-    returns the lower end, so the value is at least that of `sure` (arithmetic bisection stalls when the maximum is near 0).
+    `slope` is the derivative, falling in the step; at `sure` it is known not to be negative. Bisects geometrically
+    (arithmetic bisection stalls when the maximum is near 0) and returns the lower end, so the value is at least that of
+    `sure`.
     """
     if sure >= limit or slope(limit) >= 0:
         return limit

@@ -1,7 +1,7 @@
 """The restricted master of totally corrective boosting: a smooth loss over the l1 ball of the collected columns.
 
 Newton with the exact Hessian of the loss: each step minimises its quadratic model over the ball, then searches along
-the line. The Hessian costs one pass over (rows that respond) x (columns)^2, which is small beside a generic solver's work.
+the line. The Hessian costs one pass over (rows that respond) x (columns)^2, little beside a generic solver's work.
 """
 
 from __future__ import annotations

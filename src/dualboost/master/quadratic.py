@@ -12,8 +12,8 @@ def l1_quadratic(H: np.ndarray, c: np.ndarray, budget: float, start: np.ndarray)
     """argmin of x'Hx/2 - c'x over |x|_1 <= budget, from a feasible start.
 
     The coordinates in use keep their signs; the minimiser over them is a linear system. A coordinate whose sign would
-    turn leaves; one whose slope beats the price of the budget enters. Each visit to a new face lowers the value, so it
-    ends.
+    turn leaves; one whose slope beats the price of the budget enters. Each visit to a new face lowers the value, which
+    makes it end.
     """
     x = start.copy()
     sign = np.sign(x)

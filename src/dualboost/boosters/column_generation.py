@@ -1,0 +1,78 @@
+"""What the boosters that solve a linear program each round share: the collected columns, and the program over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualboost.game import Game, Pool, State
+from dualboost.learners.base import Answer
+from dualboost.losses import SoftMargin
+from dualboost.master import EdgeProgram
+from dualboost.sets.capped import CappedSimplex
+
+__all__ = ["Atom", "Collected", "capped_set", "first_collection", "first_program_state", "new_atoms", "optimum"]
+
+Atom = tuple[int, int]  # (number in the pool, sign of its weight)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The columns of a run, in the order of their rows in the program, and where it asked last."""
+
+    atoms: tuple[Atom, ...] = ()
+    exact: bool = True
+    """Whether d is the program's own: if nothing new has a larger edge there, the ensemble is optimal."""
+
+
+def capped_set(game: Game, booster: str) -> CappedSimplex:
+    """The set of a game that is a linear program; any other is refused."""
+    if isinstance(game.loss, SoftMargin) and isinstance(game.loss.set, CappedSimplex):
+        return game.loss.set
+    raise ValueError(f"{booster} needs a linear program: use SoftMargin(Simplex()) or SoftMargin(Capped(...)) with it.")
+
+
+def first_collection(previous: State | None) -> Collected:
+    """Nothing, or the columns that another run has in its ensemble."""
+    if previous is None:
+        return Collected()
+    return Collected(tuple((int(j), int(np.sign(previous.w[j]))) for j in np.flatnonzero(previous.w)), exact=False)
+
+
+def first_program_state(game: Game, booster: str, previous: State | None) -> State:
+    """The prior as row weights (its nearest point below the caps), and what another run left, if any."""
+    nothing = np.zeros(len(game.rows))
+    d = capped_set(game, booster).entropic(nothing, 1.0)
+    if previous is None:
+        return State(np.zeros(0), nothing, d, game.loss, Pool(), memory=Collected())
+    return State(previous.w, previous.z, d, game.loss, previous.pool, memory=first_collection(previous))
+
+
+def new_atoms(state: State, answer: Answer) -> tuple[Atom, ...]:
+    """The hypotheses of the answer that are not yet collected with that sign."""
+    known = set(state.memory.atoms)
+    signs = np.where(answer.edges >= 0, 1, -1).tolist()
+    met = [(state.pool.number(h), sign) for h, sign in zip(answer.hypotheses, signs, strict=True)]
+    return tuple(atom for atom in met if atom not in known)
+
+
+def optimum(game: Game, pool: Pool, atoms: tuple[Atom, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """(d, w) of the program over these atoms, w over the pool and scaled to the budget.
+
+    The program is kept warm in the game: new atoms are new rows of it; one that holds other atoms is made anew.
+    """
+    program, held = game.live.get("edge program", (None, ()))
+    if program is None or held != atoms[: len(held)]:
+        caps = capped_set(game, "Column generation").caps
+        program, held = EdgeProgram(np.ascontiguousarray(np.broadcast_to(caps, (len(game.rows),)))), ()
+    fresh = atoms[len(held) :]
+    if fresh:
+        signs = np.array([sign for _, sign in fresh], dtype=np.float64)
+        program.add(game.columns_of(pool.keys[number] for number, _ in fresh) * signs[:, None])
+    game.live["edge program"] = (program, atoms)
+    d, weights = program.solve()
+    w = np.zeros(len(pool))
+    for (number, sign), weight in zip(atoms, weights, strict=True):
+        w[number] += sign * weight * game.budget
+    return d, w

@@ -29,7 +29,7 @@ class TotallyCorrective(Booster):
         How many hypotheses to add a round. More make fewer rounds, each a little dearer; 1 is the paper's method.
     smoothing : {"halving", "fixed"}
         A coarse smoothing, halved each time its own accuracy is reached; or the one that the accuracy asked needs, from
-        the start, as in the paper. Halving is several times faster.
+        the start, as in the paper.
 
     Examples
     --------

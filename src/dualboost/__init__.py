@@ -5,8 +5,24 @@
 
 from importlib.metadata import version as _version
 
-from dualboost.estimators import MarginBoostClassifier
+from dualboost.estimators import (
+    ERLPBoostClassifier,
+    LPBoostClassifier,
+    MarginBoostClassifier,
+    MLPBoostClassifier,
+    SoftBoostClassifier,
+    TotalBoostClassifier,
+)
 from dualboost.solve import Solution, solve
 
-__all__ = ["MarginBoostClassifier", "Solution", "solve"]
+__all__ = [
+    "ERLPBoostClassifier",
+    "LPBoostClassifier",
+    "MLPBoostClassifier",
+    "MarginBoostClassifier",
+    "SoftBoostClassifier",
+    "Solution",
+    "TotalBoostClassifier",
+    "solve",
+]
 __version__ = _version("dualboost")

@@ -1,5 +1,19 @@
 """scikit-learn classes: they choose the parts, play the game and keep flat arrays."""
 
+from dualboost.estimators.family import (
+    ERLPBoostClassifier,
+    LPBoostClassifier,
+    MLPBoostClassifier,
+    SoftBoostClassifier,
+    TotalBoostClassifier,
+)
 from dualboost.estimators.margin import MarginBoostClassifier
 
-__all__ = ["MarginBoostClassifier"]
+__all__ = [
+    "ERLPBoostClassifier",
+    "LPBoostClassifier",
+    "MLPBoostClassifier",
+    "MarginBoostClassifier",
+    "SoftBoostClassifier",
+    "TotalBoostClassifier",
+]

@@ -28,6 +28,14 @@ class TrainingData:
     """Which of the caller's rows are here; None for all."""
     n_given: int
 
+    def for_all_rows(self, values: np.ndarray, absent: float) -> np.ndarray:
+        """One value for each of the caller's rows; `absent` for those of weight zero."""
+        if self.present is None:
+            return values
+        full = np.full(self.n_given, absent)
+        full[self.present] = values
+        return full
+
 
 def training_data(estimator, X, y, sample_weight) -> TrainingData:
     """Validate, encode two classes as +-1, drop what has no weight."""

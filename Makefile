@@ -10,7 +10,7 @@ demo: $(VENV)/installed
 	$(BIN)/python -m dualboost.demo
 
 test: $(VENV)/installed $(VENV)/test-group
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 check: $(VENV)/installed $(VENV)/check-group
 	$(BIN)/ruff check .

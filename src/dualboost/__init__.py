@@ -12,6 +12,7 @@ from dualboost.estimators import (
     MLPBoostClassifier,
     SoftBoostClassifier,
     TotalBoostClassifier,
+    reweight,
 )
 from dualboost.solve import Solution, solve
 
@@ -23,6 +24,7 @@ __all__ = [
     "SoftBoostClassifier",
     "Solution",
     "TotalBoostClassifier",
+    "reweight",
     "solve",
 ]
 __version__ = _version("dualboost")

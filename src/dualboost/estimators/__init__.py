@@ -8,6 +8,7 @@ from dualboost.estimators.family import (
     TotalBoostClassifier,
 )
 from dualboost.estimators.margin import MarginBoostClassifier
+from dualboost.estimators.reweight import reweight
 
 __all__ = [
     "ERLPBoostClassifier",
@@ -16,4 +17,5 @@ __all__ = [
     "MarginBoostClassifier",
     "SoftBoostClassifier",
     "TotalBoostClassifier",
+    "reweight",
 ]

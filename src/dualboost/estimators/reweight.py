@@ -1,0 +1,61 @@
+"""A fitted forest or booster made smaller: the sparse soft-margin weighting of its trees, with a certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualboost.estimators.family import LPBoostClassifier
+from dualboost.estimators.margin import MarginBoostClassifier, SoftMarginClassifier
+from dualboost.estimators.members import FittedMembers, members_of
+
+__all__ = ["reweight"]
+
+_ROWS_FOR_A_PROGRAM = 20_000
+
+
+def reweight(ensemble, X, y, nu="auto", *, sample_weight=None, tol=0.01, verbose=0) -> SoftMarginClassifier:
+    """Give the trees of a fitted ensemble new weights that maximise the soft margin; most get none and are dropped.
+
+    Parameters
+    ----------
+    ensemble : fitted classifier
+        A forest, bagging, AdaBoost or gradient boosting of scikit-learn, LightGBM or XGBoost, for two classes.
+    X, y : the rows to weight the trees on
+        Best rows that the ensemble has not seen, several times as many as it has trees: trees grown to purity agree on
+        the rows they were grown on, and on few rows the weighting fits their noise.
+    nu : float in (0, 1] or "auto", default "auto"
+        The fraction of the rows that may fall inside the margin.
+    sample_weight : array, optional
+    tol : float, default 0.01
+        The certified gap to reach, relative to the soft margin.
+    verbose : int, default 0
+
+    Returns
+    -------
+    LPBoostClassifier, fitted (MarginBoostClassifier above 20,000 rows)
+        Its `predictor_` holds only the trees with a weight; `len(model.predictor_)` says how many.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from dualboost import reweight
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(100, random_state=0).fit(X[:300], y[:300])
+    >>> small = reweight(forest, X[300:], y[300:], nu=0.3)
+    >>> len(small.predictor_) < 50, small.certificate_.gap < 0.02
+    (True, True)
+    """
+    _check_classes(ensemble, y)
+    learner = FittedMembers(members_of(ensemble))
+    many = np.shape(X)[0] > _ROWS_FOR_A_PROGRAM
+    make = MarginBoostClassifier if many else LPBoostClassifier
+    return make(nu, learner=learner, tol=tol, verbose=verbose).fit(X, y, sample_weight)
+
+
+def _check_classes(ensemble, y) -> None:
+    known, given = getattr(ensemble, "classes_", None), np.unique(np.asarray(y))
+    if known is not None and len(known) != 2:
+        raise ValueError(f"reweight is for two classes; the ensemble was fitted to {len(known)}.")
+    if known is not None and len(given) <= 2 and not np.isin(given, known).all():
+        raise ValueError(f"The ensemble was fitted to the classes {list(known)}, but y has {list(given)}.")

@@ -15,7 +15,19 @@ MODULES = sorted(
     info.name for info in pkgutil.walk_packages(dualboost.__path__, "dualboost.") if "_compiled" not in info.name
 )
 # Abstract classes and plain records show their use where they are implemented.
-EXEMPT = {"Loss", "WeightSet", "BoundSet", "Learner", "Oracle", "Predictor", "Answer", "Booster", "Norm", "Solution"}
+EXEMPT = {
+    "Loss",
+    "WeightSet",
+    "BoundSet",
+    "Learner",
+    "Oracle",
+    "Predictor",
+    "Answer",
+    "Booster",
+    "Norm",
+    "Solution",
+    "Comparison",
+}
 PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
 
 

@@ -12,6 +12,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 from dualboost import MarginBoostClassifier, plots
+from dualboost.plots import comparison
+from dualboost.plots import model as model_plots
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -230,10 +232,10 @@ def test_without_matplotlib_one_sentence_says_what_to_install(model, monkeypatch
 
 def test_the_module_loads_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "margin_plot" in runpy.run_path(plots.__file__)
+    assert "margin_plot" in runpy.run_path(model_plots.__file__)
 
 
 def test_examples_run():
-    result = doctest.testmod(plots)
+    results = [doctest.testmod(part) for part in (model_plots, comparison)]
     pyplot.close("all")
-    assert result.attempted > 10 and result.failed == 0
+    assert all(result.attempted > 4 and result.failed == 0 for result in results)

@@ -6,17 +6,20 @@
 from importlib.metadata import version as _version
 
 from dualboost.estimators import (
+    Comparison,
     ERLPBoostClassifier,
     LPBoostClassifier,
     MarginBoostClassifier,
     MLPBoostClassifier,
     SoftBoostClassifier,
     TotalBoostClassifier,
+    compare,
     reweight,
 )
 from dualboost.solve import Solution, solve
 
 __all__ = [
+    "Comparison",
     "ERLPBoostClassifier",
     "LPBoostClassifier",
     "MLPBoostClassifier",
@@ -24,6 +27,7 @@ __all__ = [
     "SoftBoostClassifier",
     "Solution",
     "TotalBoostClassifier",
+    "compare",
     "reweight",
     "solve",
 ]

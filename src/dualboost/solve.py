@@ -200,7 +200,8 @@ def play(
         for latest, records in _stretches(game, booster, state, max_rounds):
             state = latest
             log += records
-            reason = state.status or (watch(state) if watch is not None else "") or ""
+            asked = watch(state) if watch is not None else ""
+            reason = state.status or asked or ""
             if reason:
                 break
     except KeyboardInterrupt:

@@ -1,5 +1,6 @@
 """scikit-learn classes: they choose the parts, play the game and keep flat arrays."""
 
+from dualboost.estimators.compare import Comparison, compare
 from dualboost.estimators.family import (
     ERLPBoostClassifier,
     LPBoostClassifier,
@@ -11,11 +12,13 @@ from dualboost.estimators.margin import MarginBoostClassifier
 from dualboost.estimators.reweight import reweight
 
 __all__ = [
+    "Comparison",
     "ERLPBoostClassifier",
     "LPBoostClassifier",
     "MLPBoostClassifier",
     "MarginBoostClassifier",
     "SoftBoostClassifier",
     "TotalBoostClassifier",
+    "compare",
     "reweight",
 ]

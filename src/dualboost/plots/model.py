@@ -1,4 +1,4 @@
-"""Pictures of a fitted model: margins, certificate round by round, step functions. The only home of matplotlib.
+"""Pictures of a fitted model: margins, certificate round by round, step functions.
 
 Every function takes a fitted classifier, draws on the axes it is given (or new ones), returns them, shows no window.
 """
@@ -13,17 +13,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dualboost.plots.style import (
+    BOUND,
+    CLASSES,
+    INK,
+    PALE,
+    REACHED,
+    axes_or_new,
+    dress,
+    label,
+    new_figure,
+    percent,
+    plain_numbers,
+)
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.text import Text
 
-__all__ = ["convergence_plot", "margin_plot", "require_matplotlib", "shape_figure", "shape_plot", "summary_figure"]
+__all__ = ["convergence_plot", "margin_plot", "shape_figure", "shape_plot", "summary_figure"]
 
-# Okabe & Ito's colours: told apart by every kind of colour vision. Dashes repeat the difference for print in grey.
-_REACHED, _BOUND = "#0072B2", "#D55E00"
-_CLASSES = (("#009E73", (0, (5, 1.5))), ("#CC79A7", (0, (1, 1))))
-_INK, _PALE = "#222222", "#BBBBBB"
 _POINTS = 2000  # more do not show in print
 _FEW = 10  # rounds that do not fill a decade of the axis
 _AGREEMENT = 1e-6  # margins and certificate come from the same weights: they differ by rounding only
@@ -92,19 +101,19 @@ def margin_plot(model, ax: Axes | None = None, *, y=None, sample_weight=None) ->
     labels = None if y is None else _labels(model, y)
     whole = _Distribution.of(model.margins_[weights > 0], weights[weights > 0])
     _check_same_rows(model, whole)
-    ax = _axes(ax)
-    _draw_curve(ax, whole, color=_INK, linewidth=2)
+    ax = axes_or_new(ax)
+    _draw_curve(ax, whole, color=INK, linewidth=2)
     _limit_margins(ax, whole, model.certificate_)
     _shade_lowest(ax, whole, model.nu_)
     if labels is not None:
         _draw_classes(ax, model, labels, weights)
     _mark_interval(ax, model.certificate_, model.nu_)
     median = whole.quantile(0.5)
-    ax.plot([median], [0.5], "o", color=_INK, markersize=6)
+    ax.plot([median], [0.5], "o", color=INK, markersize=6)
     title = "Half of the rows have" if sample_weight is None else "Half of the row weight has"
     title += f" a margin of at least {_rounded_down(median)}"
-    _dress(ax, title, "margin of a training row", "share of the rows up to it")
-    _percent(ax.yaxis)
+    dress(ax, title, "margin of a training row", "share of the rows up to it")
+    percent(ax.yaxis)
     return ax
 
 
@@ -150,7 +159,7 @@ def _limit_margins(ax: Axes, whole: _Distribution, certificate) -> None:
 
 def _shade_lowest(ax: Axes, whole: _Distribution, nu: float) -> None:
     """All margins up to the nu quantile. Their curve alone would hardly show where nu is small."""
-    ax.axvspan(ax.get_xlim()[0], whole.quantile(nu), color=_REACHED, alpha=0.12, linewidth=0, zorder=0)
+    ax.axvspan(ax.get_xlim()[0], whole.quantile(nu), color=REACHED, alpha=0.12, linewidth=0, zorder=0)
 
 
 def _draw_classes(ax: Axes, model, labels: np.ndarray, weights: np.ndarray) -> None:
@@ -162,22 +171,22 @@ def _draw_classes(ax: Axes, model, labels: np.ndarray, weights: np.ndarray) -> N
     places = [curve.quantile(0.62) for curve in curves]
     gap = 0.015 * np.subtract(*ax.get_xlim()[::-1])
     for k, curve in enumerate(curves):
-        color, dashes = _CLASSES[k]
+        color, dashes = CLASSES[k]
         _draw_curve(ax, curve, color=color, linestyle=dashes, linewidth=1.5)
         is_left = places[k] < places[1 - k] or (k == 0 and places[0] == places[1])
         shift, side = (-gap, "right") if is_left else (gap, "left")
-        _label(ax.text(places[k] + shift, 0.62, str(model.classes_[k]), color=color, ha=side, va="center"))
+        label(ax.text(places[k] + shift, 0.62, str(model.classes_[k]), color=color, ha=side, va="center"))
 
 
 def _mark_interval(ax: Axes, certificate, nu: float) -> None:
     """The soft margin reached and its bound, each named on its outer side."""
     gap = 0.015 * np.subtract(*ax.get_xlim()[::-1])
-    ax.axvline(certificate.objective, color=_REACHED, linewidth=1.5, label="soft margin reached")
-    ax.axvline(certificate.bound, color=_BOUND, linewidth=1.5, linestyle="--", label="bound")
+    ax.axvline(certificate.objective, color=REACHED, linewidth=1.5, label="soft margin reached")
+    ax.axvline(certificate.bound, color=BOUND, linewidth=1.5, linestyle="--", label="bound")
     reached = f"soft margin {certificate.objective:.4f}:\naverage of the\nlowest {100 * nu:.3g}% (shaded)"
     bound = f"no vote\nexceeds {certificate.bound:.4f}"
-    _label(ax.text(certificate.objective - gap, 0.99, reached, color=_REACHED, ha="right", va="top"))
-    _label(ax.text(certificate.bound + gap, 0.99, bound, color=_BOUND, ha="left", va="top"))
+    label(ax.text(certificate.objective - gap, 0.99, reached, color=REACHED, ha="right", va="top"))
+    label(ax.text(certificate.bound + gap, 0.99, bound, color=BOUND, ha="left", va="top"))
 
 
 def convergence_plot(model, ax: Axes | None = None) -> Axes:
@@ -204,17 +213,17 @@ def convergence_plot(model, ax: Axes | None = None) -> Axes:
     'log'
     """
     check_is_fitted(model)
-    ax = _axes(ax)
+    ax = axes_or_new(ax)
     rounds, reached, bound = _thinned_history(model.history_)
-    ax.fill_between(rounds, reached, bound, color=_PALE, alpha=0.4, linewidth=0)
-    ax.plot(rounds, bound, color=_BOUND, linestyle="--", linewidth=1.8, label="bound")
-    ax.plot(rounds, reached, color=_REACHED, linewidth=1.8, label="soft margin reached")
+    ax.fill_between(rounds, reached, bound, color=PALE, alpha=0.4, linewidth=0)
+    ax.plot(rounds, bound, color=BOUND, linestyle="--", linewidth=1.8, label="bound")
+    ax.plot(rounds, reached, color=REACHED, linewidth=1.8, label="soft margin reached")
     ax.set_xscale("log")
-    _plain_numbers(ax.xaxis)
+    plain_numbers(ax.xaxis)
     _limit_interval(ax, rounds[-1], min(reached[0], model.certificate_.objective), bound[0])
     _name_curves(ax, rounds, reached, bound)
     _annotate_gap(ax, rounds[-1], model.certificate_)
-    _dress(ax, _progress_in_words(model), "rounds", "soft margin")
+    dress(ax, _progress_in_words(model), "rounds", "soft margin")
     return ax
 
 
@@ -238,13 +247,13 @@ def _name_curves(ax: Axes, rounds: np.ndarray, reached: np.ndarray, bound: np.nd
     """Each curve's name outside the interval, a fifth of the way along."""
     k = int(np.searchsorted(rounds, rounds[-1] ** 0.2))
     near: dict[str, Any] = {"textcoords": "offset points", "ha": "left"}
-    _label(ax.annotate("no vote exceeds this", (rounds[k], bound[k]), (4, 5), va="bottom", color=_BOUND, **near))
-    _label(ax.annotate("reached", (rounds[k], reached[k]), (4, -5), va="top", color=_REACHED, **near))
+    label(ax.annotate("no vote exceeds this", (rounds[k], bound[k]), (4, 5), va="bottom", color=BOUND, **near))
+    label(ax.annotate("reached", (rounds[k], reached[k]), (4, -5), va="top", color=REACHED, **near))
 
 
 def _annotate_gap(ax: Axes, last: int, certificate) -> None:
     """The interval that is left, from the certificate itself, its size above it, or below where it is high."""
-    ax.plot([last, last], [certificate.objective, certificate.bound], color=_INK, linewidth=2.5, solid_capstyle="butt")
+    ax.plot([last, last], [certificate.objective, certificate.bound], color=INK, linewidth=2.5, solid_capstyle="butt")
     low, high = ax.get_ylim()
     above = certificate.bound < low + 0.6 * (high - low)
     end, shift = (certificate.bound, 0.15) if above else (certificate.objective, -0.15)
@@ -252,11 +261,11 @@ def _annotate_gap(ax: Axes, last: int, certificate) -> None:
     relative = f"\n({gap / certificate.objective:.1%} of the margin)" if certificate.objective > 0 else ""
     # The leader leaves the corner of the text that is nearest to the interval.
     side, corner = ("right", (0.97, 1.0 - above)) if last >= _FEW else ("left", (0.03, 1.0 - above))
-    arrow = {"arrowstyle": "-", "color": _INK, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 3, "relpos": corner}
+    arrow = {"arrowstyle": "-", "color": INK, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 3, "relpos": corner}
     place = (last, max(end + shift * (high - low), low + 0.25 * (high - low)))
-    text = ax.annotate(f"gap {gap:.2g}{relative}", (last, end), place, color=_INK, arrowprops=arrow)
+    text = ax.annotate(f"gap {gap:.2g}{relative}", (last, end), place, color=INK, arrowprops=arrow)
     text.set(ha=side, va="bottom" if above else "top")
-    _label(text)
+    label(text)
 
 
 def _progress_in_words(model) -> str:
@@ -295,16 +304,16 @@ def shape_plot(model, feature: int, ax: Axes | None = None, *, name: str | None 
     """
     check_is_fitted(model)
     x, score = _corners(model.predictor_, feature)
-    ax = _axes(ax)
-    colors = (_BOUND, _REACHED)
+    ax = axes_or_new(ax)
+    colors = (BOUND, REACHED)
     for sign, color in zip((1, -1), colors, strict=True):
         ax.fill_between(x, np.where(sign * score > 0, score, 0.0), step="post", color=color, alpha=0.3, linewidth=0)
-    ax.step(x, score, where="post", color=_INK, linewidth=1.5)
-    ax.axhline(0, color=_PALE, linewidth=0.8, zorder=0)
+    ax.step(x, score, where="post", color=INK, linewidth=1.5)
+    ax.axhline(0, color=PALE, linewidth=0.8, zorder=0)
     ax.set_xlim(x[0], x[-1])
     ax.locator_params(axis="x", nbins=5)
     name = _name_of(model, feature) if name is None else name
-    _dress(ax, f"{model.feature_importances_[feature]:.1%} of the vote", name, f"vote for {model.classes_[1]}")
+    dress(ax, f"{model.feature_importances_[feature]:.1%} of the vote", name, f"vote for {model.classes_[1]}")
     return ax
 
 
@@ -341,7 +350,7 @@ def summary_figure(model, *, y=None, sample_weight=None) -> Figure:
     >>> len(figure.axes)
     2
     """
-    figure = _figure(11, 4.6)
+    figure = new_figure(11, 4.6)
     left, right = figure.subplots(1, 2)
     margin_plot(model, left, y=y, sample_weight=sample_weight)
     convergence_plot(model, right)
@@ -367,7 +376,7 @@ def shape_figure(model, count: int = 6, *, names: Sequence[str] | np.ndarray | N
         raise ValueError("The model uses no feature, so there is nothing to draw.")
     across = min(len(top), 3)
     down = ceil(len(top) / across)
-    figure = _figure(3.6 * across, 2.7 * down + 0.4)
+    figure = new_figure(3.6 * across, 2.7 * down + 0.4)
     panels = figure.subplots(down, across, sharey=True, squeeze=False).ravel()
     for feature, ax in zip(top, panels, strict=False):
         shape_plot(model, int(feature), ax, name=None if names is None else str(names[feature]))
@@ -378,59 +387,6 @@ def shape_figure(model, count: int = 6, *, names: Sequence[str] | np.ndarray | N
     features = "1 feature carries" if len(top) == 1 else f"{len(top)} features carry"
     figure.suptitle(f"{features} {carried:.0%} of the vote", x=0.01, ha="left", fontsize="large", fontweight="bold")
     return figure
-
-
-def _figure(width: float, height: float) -> Figure:
-    """A figure outside pyplot: nothing to close, no window."""
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _axes(ax: Axes | None) -> Axes:
-    require_matplotlib()
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=(5.5, 4.6), layout="constrained")[1]
-
-
-def require_matplotlib() -> None:
-    """Raise ImportError in one sentence where the plots cannot work."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError('The plots need matplotlib: pip install "dualboost[plots]".') from error
-
-
-def _dress(ax: Axes, title: str, xlabel: str, ylabel: str) -> None:
-    ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def _label(text: Text) -> None:
-    """Small print with a halo, readable where it crosses a line."""
-    from matplotlib.patheffects import withStroke
-
-    text.set_fontsize("small")
-    text.set_path_effects([withStroke(linewidth=3, foreground="white", alpha=0.85)])
-
-
-def _percent(axis) -> None:
-    from matplotlib.ticker import PercentFormatter
-
-    axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-
-
-def _plain_numbers(axis) -> None:
-    from matplotlib.ticker import NullFormatter, StrMethodFormatter
-
-    axis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def _rounded_down(value: float) -> str:

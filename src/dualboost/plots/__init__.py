@@ -1,0 +1,15 @@
+"""Pictures, the only home of matplotlib: each function draws on the axes it is given (or new ones) and returns them."""
+
+from dualboost.plots.comparison import comparison_figure
+from dualboost.plots.model import convergence_plot, margin_plot, shape_figure, shape_plot, summary_figure
+from dualboost.plots.style import require_matplotlib
+
+__all__ = [
+    "comparison_figure",
+    "convergence_plot",
+    "margin_plot",
+    "require_matplotlib",
+    "shape_figure",
+    "shape_plot",
+    "summary_figure",
+]

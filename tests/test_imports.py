@@ -19,11 +19,16 @@ LEVELS = [
     {"boosters"},
     {"solve"},
     {"estimators"},
+    {"files"},
     {"demo", "plots", "__init__", "__main__"},
 ]
 LEVEL = {part: height for height, parts in enumerate(LEVELS) for part in parts}
 # plots is drawn from finished runs: whoever offers it imports it inside a function.
-HOMES = {"matplotlib": {"plots"}, "rich": {"estimators/progress", "demo"}, "sklearn": {"estimators", "demo", "plots"}}
+HOMES = {
+    "matplotlib": {"plots"},
+    "rich": {"estimators/progress", "demo"},
+    "sklearn": {"estimators", "files", "demo", "plots"},
+}
 HEAVY = ["matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "rich"]
 
 

@@ -16,6 +16,7 @@ from dualboost.estimators import (
     compare,
     reweight,
 )
+from dualboost.files import load_model, save_model
 from dualboost.solve import Solution, solve
 
 __all__ = [
@@ -28,7 +29,9 @@ __all__ = [
     "Solution",
     "TotalBoostClassifier",
     "compare",
+    "load_model",
     "reweight",
+    "save_model",
     "solve",
 ]
 __version__ = _version("dualboost")

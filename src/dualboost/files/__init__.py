@@ -1,0 +1,5 @@
+"""Models in files: numbers and strings only, checked before they are believed. See `container` and `records`."""
+
+from dualboost.files.model import load_model, save_model
+
+__all__ = ["load_model", "save_model"]

@@ -1,0 +1,157 @@
+"""A zip of named arrays and one JSON header, written atomically, read with suspicion.
+
+Every array is raw little-endian bytes; the header holds its type, shape and SHA-256, and a further entry the SHA-256 of
+the header. Sizes are checked before anything is inflated, nothing is unpacked to disk, and no code is ever loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["DamagedFile", "read", "write"]
+
+_HEADER, _CHECKSUM = "header.json", "header.sha256"
+_KINDS = {"<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "|u1", "<u2", "<u4", "<u8", "|b1"}
+_LARGEST_HEADER = 64 << 20
+_STAMP = (1980, 1, 1, 0, 0, 0)  # the same model is the same bytes
+
+
+class DamagedFile(ValueError):
+    """The file is not what was written."""
+
+
+def write(path: str | os.PathLike, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Replace the file at once, or leave what was there: a full disk or a crash loses nothing."""
+    target = Path(path)
+    data = _packed(header, arrays)
+    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    raw = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
+    index = {
+        name: {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": _digest(array.tobytes())}
+        for name, array in raw.items()
+    }
+    text = json.dumps({**header, "arrays": index}, allow_nan=False, ensure_ascii=False, indent=1).encode()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+        _add(file, _HEADER, text)
+        _add(file, _CHECKSUM, _digest(text).encode())
+        for name, array in raw.items():
+            _add(file, name, array.tobytes())
+    return out.getvalue()
+
+
+def _add(file: zipfile.ZipFile, name: str, data: bytes) -> None:
+    file.writestr(zipfile.ZipInfo(name, _STAMP), data, zipfile.ZIP_DEFLATED)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def read(path: str | os.PathLike, max_bytes: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the arrays, each proved to be what was written; DamagedFile in one sentence otherwise."""
+    data = Path(path).read_bytes()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            _check_entries(file, max_bytes)
+            header = _header(file)
+            arrays = {name: _array(file, name, entry) for name, entry in header["arrays"].items()}
+            _check_nothing_else(file, arrays)
+    except DamagedFile:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        raise DamagedFile(f"{path} is not a whole model file: {error}; take it from its source again.") from error
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
+        raise DamagedFile(
+            f"{path} is damaged: its parts do not fit together; take it from its source again."
+        ) from error
+    return header, arrays
+
+
+def _check_entries(file: zipfile.ZipFile, max_bytes: int) -> None:
+    names = [entry.filename for entry in file.infolist()]
+    if len(set(names)) != len(names):
+        raise DamagedFile("The model file names a part twice; take it from its source again.")
+    if any(entry.compress_type != zipfile.ZIP_DEFLATED for entry in file.infolist()):
+        raise DamagedFile("The model file is packed in a way that we never use; take it from its source again.")
+    total = sum(entry.file_size for entry in file.infolist())
+    if total > max_bytes:
+        raise DamagedFile(
+            f"The model file would take {total:,} bytes of memory, more than max_bytes = {max_bytes:,}: "
+            "raise max_bytes if you trust it."
+        )
+
+
+def _content(file: zipfile.ZipFile, name: str) -> bytes:
+    """One part; never more than it says, whatever the compressed bytes hold."""
+    size = file.getinfo(name).file_size
+    with file.open(name) as part:
+        data = part.read(size + 1)
+    if len(data) != size:
+        raise DamagedFile(f"The part {name!r} of the model file is not as long as it says.")
+    return data
+
+
+def _header(file: zipfile.ZipFile) -> dict[str, Any]:
+    if file.getinfo(_HEADER).file_size > _LARGEST_HEADER:
+        raise DamagedFile("The header of the model file is larger than any header we write.")
+    text = _content(file, _HEADER)
+    if _content(file, _CHECKSUM).decode() != _digest(text):
+        raise DamagedFile(
+            "The header of the model file was changed after it was written; take it from its source again."
+        )
+    header = json.loads(text, parse_constant=_no_constant)
+    if not isinstance(header, dict) or not isinstance(header["arrays"], dict):
+        raise DamagedFile("The header of the model file is not a table.")
+    return header
+
+
+def _no_constant(name: str):
+    raise DamagedFile(f"The header of the model file holds {name}, which we never write.")
+
+
+def _array(file: zipfile.ZipFile, name: str, entry: dict[str, Any]) -> np.ndarray:
+    kind, shape = entry["dtype"], entry["shape"]
+    if kind not in _KINDS or not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape):
+        raise DamagedFile(f"The array {name!r} of the model file has a type or shape that we never write.")
+    data = _content(file, name)
+    if _digest(data) != entry["sha256"]:
+        raise DamagedFile(f"The array {name!r} of the model file was changed after it was written.")
+    if len(data) != int(np.prod(shape, dtype=object)) * np.dtype(kind).itemsize:
+        raise DamagedFile(f"The array {name!r} of the model file does not fit its shape.")
+    return np.frombuffer(data, dtype=kind).reshape(shape).astype(np.dtype(kind).newbyteorder("="))
+
+
+def _check_nothing_else(file: zipfile.ZipFile, arrays: dict[str, np.ndarray]) -> None:
+    extra = set(file.namelist()) - {_HEADER, _CHECKSUM, *arrays}
+    if extra:
+        raise DamagedFile(f"The model file holds {sorted(extra)[0]!r}, which its header does not name.")

@@ -1,0 +1,126 @@
+"""`save_model` and `load_model`: a fitted classifier in one file that any later version can read."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+import dualboost.boosters
+import dualboost.estimators
+import dualboost.learners
+import dualboost.losses
+import dualboost.sets
+from dualboost.estimators.base import BoostedClassifier
+from dualboost.files.container import DamagedFile, read, write
+from dualboost.files.records import decode, encode
+from dualboost.game import Certificate
+from dualboost.learners.matrix import MatrixScores
+from dualboost.learners.stumps import StumpScores
+
+__all__ = ["load_model", "save_model"]
+
+_FORMAT, _VERSION = "dualboost model", 1
+_PREDICTORS = (StumpScores, MatrixScores)
+
+
+def _public(module: ModuleType) -> Iterator[type]:
+    return (value for value in (getattr(module, name) for name in module.__all__) if inspect.isclass(value))
+
+
+_PARTS = (dualboost.boosters, dualboost.learners, dualboost.losses, dualboost.sets)
+RECORDS: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (*(kind for part in _PARTS for kind in _public(part) if is_dataclass(kind)), Certificate, *_PREDICTORS)
+}
+MODELS = {kind.__name__: kind for kind in _public(dualboost.estimators) if issubclass(kind, BoostedClassifier)}
+
+
+def save_model(model: BoostedClassifier, path: str | os.PathLike) -> None:
+    """Write a fitted classifier to a file; what was there is replaced at once or not at all.
+
+    Parameters
+    ----------
+    model : a fitted classifier of dualboost
+    path : str or path
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import MarginBoostClassifier, load_model, save_model
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "cancer.dualboost"
+    >>> save_model(MarginBoostClassifier(nu=0.2).fit(X, y), path)
+    >>> load_model(path).score(X, y) > 0.95
+    True
+    """
+    if MODELS.get(type(model).__name__) is not type(model):
+        raise ValueError(f"save_model keeps fitted classifiers of dualboost, not {type(model).__name__}.")
+    check_is_fitted(model)
+    arrays: dict[str, np.ndarray] = {}
+    state = {name: encode(value, arrays, RECORDS, name) for name, value in vars(model).items()}
+    header = {"format": _FORMAT, "version": _VERSION, "made_with": dualboost.__version__}
+    write(path, {**header, "class": type(model).__name__, "state": state}, arrays)
+
+
+def load_model(path: str | os.PathLike, *, max_bytes: int = 1 << 30) -> BoostedClassifier:
+    """Read a classifier that `save_model` wrote. No code runs from the file, whoever made it.
+
+    Parameters
+    ----------
+    path : str or path
+    max_bytes : int, default 1 GiB
+        Refuse files that would take more memory than this.
+
+    Returns
+    -------
+    the classifier, fitted
+
+    Examples
+    --------
+    See `save_model`.
+
+    >>> from dualboost import load_model
+    >>> load_model("nowhere.dualboost")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.dualboost'
+    """
+    header, arrays = read(path, max_bytes)
+    _check_version(header, path)
+    try:
+        model = MODELS[header["class"]]()
+        state = {name: decode(code, arrays, RECORDS) for name, code in header["state"].items()}
+        _check_state(model, state)
+        for name, value in state.items():
+            setattr(model, name, value)
+        model.predictor_.scores(np.zeros((1, model.n_features_in_)))  # the kernels check the tables
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise DamagedFile(f"{path} does not hold a model of this version: {error}.") from error
+    return model
+
+
+def _check_version(header: dict[str, Any], path) -> None:
+    version = header.get("version")
+    if header.get("format") != _FORMAT or not isinstance(version, int):
+        raise DamagedFile(f"{path} is not a model file of dualboost.")
+    if version > _VERSION:
+        raise ValueError(f"{path} was made by a newer dualboost (format {version}): upgrade dualboost to read it.")
+
+
+def _check_state(model: BoostedClassifier, state: dict[str, Any]) -> None:
+    """The parameters of the class, and fitted attributes; nothing that could shadow a method."""
+    if not set(model.get_params(deep=False)) <= set(state):
+        raise ValueError("a parameter is missing")
+    for name in state:
+        if name.startswith("__") or callable(getattr(type(model), name, None)):
+            raise ValueError(f"it names {name!r}")
+    if not isinstance(state["predictor_"], _PREDICTORS) or len(state["classes_"]) < 2:
+        raise ValueError("its predictor is of an unknown kind")

@@ -1,0 +1,84 @@
+"""Frozen records, numbers, strings and arrays as JSON with names of arrays in it; and back, for known types only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["decode", "encode"]
+
+_SPECIAL = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
+
+
+def encode(value: Any, arrays: dict[str, np.ndarray], types: Mapping[str, type], where: str) -> Any:
+    """JSON for this value; its arrays go into `arrays` under the name of their place."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (np.bool_, np.integer, int)):
+        return bool(value) if isinstance(value, np.bool_) else int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else {"number": str(float(value))}
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, arrays, where)
+    if isinstance(value, (list, tuple)):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [encode(item, arrays, types, f"{where}.{i}") for i, item in enumerate(value)]}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"map": {key: encode(item, arrays, types, f"{where}.{key}") for key, item in value.items()}}
+    if is_dataclass(value) and types.get(type(value).__name__) is type(value):
+        parts = {f.name: encode(getattr(value, f.name), arrays, types, f"{where}.{f.name}") for f in fields(value)}
+        return {"record": type(value).__name__, "fields": parts}
+    raise ValueError(
+        f"{where} holds a {type(value).__name__}, which a model file cannot keep: only numbers, strings and our own "
+        "records; use pickle or joblib for this model, and load such files only from people you trust."
+    )
+
+
+def _encode_array(array: np.ndarray, arrays: dict[str, np.ndarray], where: str) -> Any:
+    if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8 and array.dtype != np.float16:
+        arrays[where] = array
+        return {"array": where}
+    items = array.tolist()
+    if array.ndim == 1 and all(
+        isinstance(item, (str, bool, int)) or (isinstance(item, float) and np.isfinite(item)) for item in items
+    ):
+        return {"labels": items, "dtype": "object" if array.dtype == object else array.dtype.str}
+    raise ValueError(f"{where} holds an array of {array.dtype}, which a model file cannot keep.")
+
+
+def decode(code: Any, arrays: Mapping[str, np.ndarray], types: Mapping[str, type]) -> Any:
+    """The value again; KeyError or TypeError where the code is none of ours."""
+    if code is None or isinstance(code, (bool, int, float, str)):
+        return code
+    (kind, content), *rest = code.items()
+    if kind == "record":
+        made = {name: decode(item, arrays, types) for name, item in code["fields"].items()}
+        return types[content](**made)
+    if kind == "labels":
+        return np.array(content, dtype=object if code["dtype"] == "object" else _text_type(code["dtype"]))
+    if rest:
+        raise TypeError(f"unknown code {kind!r}")
+    return _decode_plain(kind, content, arrays, types)
+
+
+def _decode_plain(kind: str, content: Any, arrays: Mapping[str, np.ndarray], types: Mapping[str, type]) -> Any:
+    if kind == "number":
+        return _SPECIAL[content]
+    if kind == "array":
+        return arrays[content]
+    if kind == "map":
+        return {key: decode(item, arrays, types) for key, item in content.items()}
+    if kind in ("list", "tuple"):
+        items = [decode(item, arrays, types) for item in content]
+        return tuple(items) if kind == "tuple" else items
+    raise TypeError(f"unknown code {kind!r}")
+
+
+def _text_type(name: str) -> np.dtype:
+    kind = np.dtype(name)
+    if kind.kind != "U":
+        raise TypeError(f"unknown labels of type {name!r}")
+    return kind

@@ -1,9 +1,9 @@
 // The tree of two levels with the largest edge of all, by enumeration.
 //
 // For each feature at the root its codes move to the left side one after the other, and the histograms of all features on
-// the left follow; below the root either side takes its best stump. So the additions are rows x features^2, not rows x
-// features x splits. A cut is not looked at where it cannot win: when rows of weight v change sides, the best edge of
-// either side changes by v at most.
+// the left follow; below the root either side takes its best stump. So the additions are rows x features^2 at most, not
+// rows x features x splits. What cannot win is not looked at: when rows of weight v change sides, no edge on either side
+// changes by more than v.
 #pragma once
 
 #include "tree_growth.hpp"
@@ -27,6 +27,25 @@ DUALBOOST_CLONES static Extent subtract_sums(const int64_t *whole, const int64_t
     return {low, high};
 }
 
+// One feature below the root: the histogram of the left side, and the largest |edges| of either side when last looked at.
+struct BelowRoot {
+    int64_t moved = 0;        // rows that are in the histogram
+    int64_t mass = 0;         // their weight
+    int64_t left = 0, right;  // largest |edges|
+    std::array<int64_t, kCodes> cells{};
+};
+
+// One feature at the root, missing values on a given side: the rows in the order in which they go left.
+struct RootSweep {
+    size_t root;
+    int missing_right;
+    std::vector<int32_t> rows;
+    std::vector<int64_t> q;
+    std::vector<BelowRoot> below;
+    int64_t moved = 0, mass = 0, total = 0;  // of the rows on the left
+    int64_t left = 0, right = 0;             // largest |edges| at the cut that is visited
+};
+
 class PairSearch {
 public:
     // Every pair of columns is read, so sparse columns are stored in full.
@@ -45,15 +64,17 @@ public:
             room += codes_.back() == room ? rows : 0;
         }
         sums_.resize(features_.size() * kCodes);
+        peaks_.resize(features_.size());
     }
 
     // The best tree of each of the k best features at the root, best first; trees that turn out to have no split at the
-    // root are left out, except as the first.
-    std::vector<GrownTree> best(const FixedWeights &weights, size_t k, int threads) {
+    // root are left out, except as the first. `known` is an |edge| that some tree has.
+    std::vector<GrownTree> best(const FixedWeights &weights, size_t k, int64_t known, int threads) {
         weights_ = &weights;
         sum_all();
         ranking_.start(std::min(k, features_.size() + 1));
         ranking_.offer(-1, magnitude(weights.total()));
+        known_ = k == 1 ? known - kTie : 0;
         parallel(static_cast<int64_t>(features_.size()), threads, [&](int64_t root) { offer(static_cast<size_t>(root)); });
         std::vector<GrownTree> trees;
         ranking_.settle([&](int32_t feature, int64_t reach) {
@@ -67,158 +88,138 @@ public:
     int64_t largest() const { return ranking_.largest(); }
 
 private:
-    // One side of the root: its sum, its largest |edge|, and for each feature the running sums over its codes.
-    struct Half {
-        int64_t total = 0, best = 0;
-        std::vector<int64_t> sums, peak;
-        explicit Half(size_t features) : sums(features * kCodes), peak(features) {}
-    };
-
-    // The rows in the order of the root's codes, missing values last, and what lies left of a cut so far.
-    struct Sweep {
-        size_t root;
-        std::vector<int32_t> rows;
-        std::vector<int64_t> q, cells;
-        std::array<int64_t, kCodes + 1> start{};
-        Half left, right;
-
-        Sweep(size_t root, size_t features) : root(root), cells(features * kCodes), left(features), right(features) {}
-    };
-
-    struct Cut {
-        int cut = kCodes, missing_right = 1;
-        bool operator<(const Cut &other) const {
-            return cut != other.cut ? cut < other.cut : missing_right < other.missing_right;
-        }
-    };
-
     const TreeLayout &layout_;
     std::vector<int32_t> features_;
     std::vector<const uint8_t *> codes_;
     std::vector<uint8_t> filled_;
     const FixedWeights *weights_ = nullptr;
-    std::vector<int64_t> sums_;  // of all rows, for each feature running over its codes
-    int64_t stump_peak_ = 0;     // the largest |edge| with one level
+    std::vector<int64_t> sums_;   // of all rows, for each feature running over its codes
+    std::vector<int64_t> peaks_;  // of all rows, the largest |edge| of each feature
+    int64_t known_ = 0;
     Ranking ranking_;
     std::mutex mutex_;  // of the ranking
 
     int cuts(size_t g) const { return layout_.layout.cuts(static_cast<size_t>(features_[g])); }
     bool missing(size_t g) const { return layout_.layout.missing(static_cast<size_t>(features_[g])); }
 
-    // ---- all rows --------------------
-
     void sum_all() {
-        std::vector<int32_t> rows;
-        std::vector<int64_t> q;
-        for (int64_t i = 0; i < layout_.layout.rows(); ++i)
-            if (weights_->q()[i] != 0) {
-                rows.push_back(static_cast<int32_t>(i));
-                q.push_back(weights_->q()[i]);
-            }
         std::fill(sums_.begin(), sums_.end(), 0);
-        add_rows(rows.data(), q.data(), static_cast<int64_t>(rows.size()), sums_.data());
-        stump_peak_ = magnitude(weights_->total());
         for (size_t g = 0; g < features_.size(); ++g) {
             int64_t *sums = &sums_[g * kCodes];
+            for (int64_t i = 0; i < layout_.layout.rows(); ++i) sums[codes_[g][i]] += weights_->q()[i];
             Extent extent = accumulate(sums, cuts(g));
-            stump_peak_ = std::max(stump_peak_, peak_edge(sums, extent, cuts(g), missing(g), weights_->total()));
+            peaks_[g] = peak_edge(sums, extent, cuts(g), missing(g), weights_->total());
         }
-    }
-
-    void add_rows(const int32_t *rows, const int64_t *q, int64_t n, int64_t *cells) const {
-        for (int64_t begin = 0; begin < n; begin += kTreeTile)
-            add_columns_of(codes_.data(), codes_.size(), rows + begin, q + begin, std::min(kTreeTile, n - begin), cells);
     }
 
     // ---- one feature at the root --------------------
 
-    Sweep sorted_by(size_t root) const {
-        Sweep sweep(root, features_.size());
+    // Rows without weight change nothing and are left out.
+    RootSweep started(size_t root, int missing_right) const {
+        RootSweep sweep{root, missing_right, {}, {}, std::vector<BelowRoot>(features_.size())};
         const uint8_t *codes = codes_[root];
         const int64_t *q = weights_->q();
         int64_t rows = layout_.layout.rows();
-        for (int64_t i = 0; i < rows; ++i) sweep.start[static_cast<size_t>(codes[i]) + 1] += q[i] != 0;
-        for (size_t code = 0; code < kCodes; ++code) sweep.start[code + 1] += sweep.start[code];
-        sweep.rows.resize(static_cast<size_t>(sweep.start[kCodes]));
+        // Missing values (code 255) come last; on the left side they come first.
+        uint8_t shift = missing_right ? 0 : 1;
+        std::array<int64_t, kCodes + 1> next{};
+        auto place = [&](int64_t i) { return static_cast<size_t>(static_cast<uint8_t>(codes[i] + shift)); };
+        for (int64_t i = 0; i < rows; ++i) next[place(i) + 1] += q[i] != 0;
+        for (size_t code = 0; code < kCodes; ++code) next[code + 1] += next[code];
+        sweep.rows.resize(static_cast<size_t>(next[kCodes]));
         sweep.q.resize(sweep.rows.size());
-        std::array<int64_t, kCodes + 1> next = sweep.start;
         for (int64_t i = 0; i < rows; ++i) {
             if (q[i] == 0) continue;
-            size_t place = static_cast<size_t>(next[codes[i]]++);
-            sweep.rows[place] = static_cast<int32_t>(i);
-            sweep.q[place] = q[i];
+            size_t at = static_cast<size_t>(next[place(i)]++);
+            sweep.rows[at] = static_cast<int32_t>(i);
+            sweep.q[at] = q[i];
         }
+        for (size_t g = 0; g < features_.size(); ++g) sweep.below[g].right = peaks_[g];
         return sweep;
     }
 
-    void move_left(Sweep &sweep, int64_t begin, int64_t end) const {
-        add_rows(sweep.rows.data() + begin, sweep.q.data() + begin, end - begin, sweep.cells.data());
-        for (int64_t i = begin; i < end; ++i) sweep.left.total += sweep.q[static_cast<size_t>(i)];
-    }
-
-    static int64_t mass(const Sweep &sweep, int64_t begin, int64_t end) {
-        int64_t sum = 0;
-        for (int64_t i = begin; i < end; ++i) sum += magnitude(sweep.q[static_cast<size_t>(i)]);
-        return sum;
-    }
-
-    // Calls visit(cut) with both halves looked at, for every cut in turn that may reach floor(); stops when it says so.
-    template <class Floor, class Visit>
-    void walk(Sweep &sweep, bool missing_right, const Floor &floor, const Visit &visit) const {
-        std::fill(sweep.cells.begin(), sweep.cells.end(), 0);
-        sweep.left.total = 0;
-        int64_t known = stump_peak_, moved = 0, left_mass = 0, done = 0;  // `known`: the value before `moved` changed sides
-        if (!missing_right && missing(sweep.root)) {
-            move_left(sweep, sweep.start[kMissing], sweep.start[kCodes]);
-            moved = left_mass = mass(sweep, sweep.start[kMissing], sweep.start[kCodes]);
-        }
-        for (int cut = 0; cut < cuts(sweep.root) + (missing_right ? 1 : 0); ++cut) {
-            size_t code = static_cast<size_t>(cut);
-            int64_t step = mass(sweep, sweep.start[code], sweep.start[code + 1]);
-            moved += step;
-            left_mass += step;
-            int64_t most = std::min(known + 2 * moved, stump_peak_ + 2 * (weights_->mass() - left_mass));
-            if (most < floor()) continue;
-            move_left(sweep, done, sweep.start[code + 1]);
-            done = sweep.start[code + 1];
-            look(sweep);
-            known = sweep.left.best + sweep.right.best;
-            moved = 0;
-            if (visit(cut)) return;
+    // Calls visit(cut) for every cut in turn whose value, left + right, reaches floor(); stops when it says so.
+    template <class Floor, class Visit> void walk(RootSweep &sweep, const Floor &floor, const Visit &visit) const {
+        const uint8_t *codes = codes_[sweep.root];
+        int64_t rows = static_cast<int64_t>(sweep.rows.size());
+        for (int cut = 0; cut < cuts(sweep.root) + sweep.missing_right; ++cut) {
+            for (; sweep.moved < rows; ++sweep.moved) {
+                size_t at = static_cast<size_t>(sweep.moved);
+                uint8_t code = codes[sweep.rows[at]];
+                if (code > cut && (code != kMissing || sweep.missing_right)) break;
+                sweep.mass += magnitude(sweep.q[at]);
+                sweep.total += sweep.q[at];
+            }
+            if (reaches(sweep, floor()) && visit(cut)) return;
         }
     }
 
-    void look(Sweep &sweep) const {
-        Half &left = sweep.left, &right = sweep.right;
-        right.total = weights_->total() - left.total;
-        left.best = magnitude(left.total);
-        right.best = magnitude(right.total);
-        left.sums = sweep.cells;
+    int64_t most_left(const RootSweep &sweep, size_t g) const {
+        const BelowRoot &below = sweep.below[g];
+        return std::min(std::min(below.left + sweep.mass - below.mass, sweep.mass),
+                        peaks_[g] + weights_->mass() - sweep.mass);
+    }
+
+    int64_t most_right(const RootSweep &sweep, size_t g) const {
+        const BelowRoot &below = sweep.below[g];
+        return std::min(below.right + sweep.mass - below.mass, weights_->mass() - sweep.mass);
+    }
+
+    // Whether the value at the sweep's place is at least `floor`; if so, left and right are exact. A feature need not be
+    // looked at if even its bound on one side, with the largest bound on the other, stays below.
+    bool reaches(RootSweep &sweep, int64_t floor) const {
+        int64_t left = magnitude(sweep.total), right = magnitude(weights_->total() - sweep.total);
+        int64_t most_on_left = left, most_on_right = right;
         for (size_t g = 0; g < features_.size(); ++g) {
-            int64_t *left_sums = &left.sums[g * kCodes], *right_sums = &right.sums[g * kCodes];
-            Extent extent = accumulate(left_sums, cuts(g));
-            left.peak[g] = peak_edge(left_sums, extent, cuts(g), missing(g), left.total);
-            extent = subtract_sums(&sums_[g * kCodes], left_sums, cuts(g), right_sums);
-            right.peak[g] = peak_edge(right_sums, extent, cuts(g), missing(g), right.total);
-            left.best = std::max(left.best, left.peak[g]);
-            right.best = std::max(right.best, right.peak[g]);
+            most_on_left = std::max(most_on_left, most_left(sweep, g));
+            most_on_right = std::max(most_on_right, most_right(sweep, g));
         }
+        if (most_on_left + most_on_right < floor) return false;
+        for (size_t g = 0; g < features_.size(); ++g) {
+            bool matters = most_left(sweep, g) + most_on_right >= floor || most_right(sweep, g) + most_on_left >= floor;
+            if (!matters) continue;
+            look(sweep, g);
+            left = std::max(left, sweep.below[g].left);
+            right = std::max(right, sweep.below[g].right);
+        }
+        sweep.left = left;
+        sweep.right = right;
+        return left + right >= floor;
+    }
+
+    // Brings the histogram of one feature up to the sweep's place and finds the largest edges on either side.
+    void look(RootSweep &sweep, size_t g) const {
+        BelowRoot &below = sweep.below[g];
+        size_t from = static_cast<size_t>(below.moved);
+        add_codes<1>(&codes_[g], sweep.rows.data() + from, sweep.q.data() + from, sweep.moved - below.moved,
+                     below.cells.data());
+        below.moved = sweep.moved;
+        below.mass = sweep.mass;
+        int64_t left[kCodes], right[kCodes];
+        Extent extent = sums_of(sweep, g, left);
+        below.left = peak_edge(left, extent, cuts(g), missing(g), sweep.total);
+        extent = subtract_sums(&sums_[g * kCodes], left, cuts(g), right);
+        below.right = peak_edge(right, extent, cuts(g), missing(g), weights_->total() - sweep.total);
+    }
+
+    Extent sums_of(const RootSweep &sweep, size_t g, int64_t *sums) const {
+        std::memcpy(sums, sweep.below[g].cells.data(), sizeof sweep.below[g].cells);
+        return accumulate(sums, cuts(g));
     }
 
     void offer(size_t root) {
+        int64_t peak = -1;
         auto floor = [&] {
             std::lock_guard<std::mutex> lock(mutex_);
-            return ranking_.threshold();
+            return std::max(std::max(ranking_.threshold(), known_), peak + 1);
         };
-        Sweep sweep = sorted_by(root);
-        int64_t peak = -1;
-        auto visit = [&](int) {
-            peak = std::max(peak, sweep.left.best + sweep.right.best);
-            return false;
-        };
-        auto reach = [&] { return std::max(floor(), peak - kTie); };
-        walk(sweep, false, reach, visit);
-        if (missing(root)) walk(sweep, true, reach, visit);
+        for (int missing_right = 0; missing_right <= (missing(root) ? 1 : 0); ++missing_right) {
+            RootSweep sweep = started(root, missing_right);
+            walk(sweep, floor, [&](int) {
+                peak = sweep.left + sweep.right;
+                return false;
+            });
+        }
         std::lock_guard<std::mutex> lock(mutex_);
         if (peak >= 0) ranking_.offer(features_[root], peak);
     }
@@ -227,32 +228,36 @@ private:
 
     static GrownTree constant(int64_t total) { return {{{-1, 1, 0}}, total}; }
 
+    // The first tree with this root, by cut and then with missing values left before right, that reaches so far.
     GrownTree rebuilt(int32_t feature, int64_t reach) const {
         size_t root = static_cast<size_t>(std::lower_bound(features_.begin(), features_.end(), feature) - features_.begin());
-        Sweep sweep = sorted_by(root);
-        Cut first;
+        int first = kCodes;
         GrownTree tree;
-        for (bool missing_right : {false, true}) {
-            if (missing_right && !missing(root)) continue;
-            walk(sweep, missing_right, [&] { return reach; }, [&](int cut) {
-                Cut here{cut, missing_right ? 1 : 0};
-                if (sweep.left.best + sweep.right.best < reach) return false;
-                if (here < first) {
-                    first = here;
-                    tree = joined({feature, cut, here.missing_right}, half_tree(sweep.left, -1), half_tree(sweep.right, 1));
-                }
+        for (int missing_right = 0; missing_right <= (missing(root) ? 1 : 0); ++missing_right) {
+            RootSweep sweep = started(root, missing_right);
+            walk(sweep, [&] { return reach; }, [&](int cut) {
+                if (cut >= first) return true;
+                first = cut;
+                for (size_t g = 0; g < features_.size(); ++g) look(sweep, g);
+                tree = joined({feature, cut, missing_right}, half_tree(sweep, true), half_tree(sweep, false));
                 return true;
             });
         }
         return tree;
     }
 
-    // The best stump of a half, or its constant, with its first leaf of vote -1 (a constant: as given).
-    GrownTree half_tree(const Half &half, int constant_vote) const {
-        if (magnitude(half.total) >= half.best - kTie) return {{{-1, constant_vote, 0}}, constant_vote * half.total};
+    // The best stump of a side, its first leaf of vote -1; or a constant, -1 on the left and +1 on the right.
+    GrownTree half_tree(const RootSweep &sweep, bool left) const {
+        int64_t total = left ? sweep.total : weights_->total() - sweep.total;
+        int64_t reach = (left ? sweep.left : sweep.right) - kTie;
+        int vote = left ? -1 : 1;
+        if (magnitude(total) >= reach) return {{{-1, vote, 0}}, vote * total};
         size_t g = 0;
-        while (half.peak[g] < half.best - kTie) ++g;
-        Spot spot = first_reaching(&half.sums[g * kCodes], cuts(g), missing(g), half.total, half.best - kTie);
+        while ((left ? sweep.below[g].left : sweep.below[g].right) < reach) ++g;
+        int64_t sums[kCodes], rest[kCodes];
+        sums_of(sweep, g, sums);
+        subtract_sums(&sums_[g * kCodes], sums, cuts(g), rest);
+        Spot spot = first_reaching(left ? sums : rest, cuts(g), missing(g), total, reach);
         return {{{features_[g], spot.cut, spot.missing_right}, {-1, -1, 0}, {-1, 1, 0}}, spot.edge};
     }
 

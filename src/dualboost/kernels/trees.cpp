@@ -65,7 +65,8 @@ nb::tuple TreeSearch::optimal(const Vector<const double> &d, int64_t k, int thre
         std::lock_guard<std::mutex> lock(mutex_);
         if (!pairs_) pairs_ = std::make_unique<PairSearch>(layout_);
         weights_.load(d.data(), threads);
-        trees = pairs_->best(weights_, static_cast<size_t>(k), threads);
+        int64_t known = magnitude(grower_.grow(weights_, {2, 4}, 1, threads).front().edge);
+        trees = pairs_->best(weights_, static_cast<size_t>(k), known, threads);
         most = bound(pairs_->largest());
     }
     return as_arrays(trees, most);

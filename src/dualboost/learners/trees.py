@@ -1,32 +1,32 @@
 """Decision trees that vote +1 or -1, on binned columns: grown for the edge, or the best of all with two levels.
 
-A tree is a tuple of nodes in preorder: a split (feature, cut, missing_right) is followed by its left and its right part,
-a leaf is (-1, vote, 0). A row goes right where its value is above the cut; a missing value goes to the side that was
-learned. The first leaf votes -1, the weight in the ensemble carries the sign; the constant +1 is ((-1, 1, 0),).
+A tree is a tuple of nodes in preorder: a split (feature, cut, missing_right) is followed by its left and its right
+part, a leaf is (-1, vote, 0). A row goes right where its value is above the cut; a missing value goes to the side that
+was learned. The first leaf votes -1, the weight in the ensemble carries the sign; the constant +1 is ((-1, 1, 0),).
 
-The edge of a tree is the sum over its leaves of |P - N|, P and N the weights of the two labels. A split that ends a path
-is the stump of largest edge among its rows. The edge is blind for the splits above (both sides often keep the same
-majority), so those minimise the sum of sqrt(P N): Kearns & Mansour, "On the boosting ability of top-down decision tree
-learning algorithms", prove that growing by this criterion boosts. With one level a tree is exactly the best stump.
+The edge of a tree is the sum over its leaves of |P - N|, P and N the weights of the two labels. A split that ends a
+path is the stump of largest edge among its rows. The edge is blind for the splits above (both sides often keep the
+same majority), so those minimise the sum of sqrt(P N): Kearns & Mansour, "On the boosting ability of top-down decision
+tree learning algorithms", prove that growing by this criterion boosts. With one level a tree is exactly the best stump,
+and a greater depth never has a smaller edge: the last splits could repeat the split above them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from dualboost import kernels
 from dualboost.data import Bins, bin_columns
-from dualboost.learners.base import Answer, Learner, Oracle, Predictor
+from dualboost.learners.base import Answer, Learner, Oracle
+from dualboost.learners.tree_scores import Tree, TreeScores, as_arrays
 from dualboost.rows import Rows
 
-__all__ = ["TreeOracle", "TreeScores", "Trees"]
-
-Tree = tuple[tuple[int, int, int], ...]
+__all__ = ["TreeOracle", "Trees"]
 
 _MOST_LEAVES = 1024
 
@@ -35,8 +35,8 @@ _MOST_LEAVES = 1024
 class Trees(Learner):
     """Decision trees of bounded depth or size; NaN is a missing value.
 
-    Greedy trees cannot promise to be the best: their `bound` is what contradictory rows leave of the sum of the weights,
-    which is true and loose. With one level, or with search="optimal", the bound is exact.
+    Greedy trees cannot promise to be the best: their `bound` is what contradictory rows leave of the sum of the
+    weights, which is true and loose. With one level, or with search="optimal", the bound is exact.
 
     Asked for k hypotheses, the oracle returns trees of the k best features at the root, fewer where they coincide. The
     first is the answer to k = 1; the others follow by their edges.
@@ -79,7 +79,7 @@ class Trees(Learner):
         if self.search not in ("greedy", "optimal"):
             raise ValueError(f"search must be 'greedy' or 'optimal', not {self.search!r}.")
         if self.search == "optimal" and (self.max_depth != 2 or self.max_leaves is not None):
-            raise ValueError("The optimal search is for trees of two levels: use max_depth=2 and no max_leaves with it.")
+            raise ValueError("The optimal search is for trees of two levels: use max_depth=2 without max_leaves.")
 
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> TreeOracle:
         if y is None:
@@ -110,7 +110,8 @@ class TreeOracle(Oracle):
 
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         nodes, start, edges, bound = self._ask(np.ascontiguousarray(d), k)
-        trees = [_as_tree(nodes[first:last]) for first, last in zip(start, start[1:], strict=False)]
+        listed = [tuple(node) for node in nodes.tolist()]
+        trees = [tuple(listed[first:last]) for first, last in pairwise(start.tolist())]
         return Answer(trees, [self.column(tree) for tree in trees], edges, bound)
 
     def _ask(self, d: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -127,7 +128,7 @@ class TreeOracle(Oracle):
         return out
 
     def margins(self, hypotheses: Sequence[Tree], w: np.ndarray) -> np.ndarray:
-        nodes, start = _as_arrays(hypotheses)
+        nodes, start = as_arrays(hypotheses)
         out = np.empty(self.bins.n_rows)
         self.search.margins(nodes, start, np.ascontiguousarray(w, dtype=np.float64), out, self.rows.threads)
         return out
@@ -137,77 +138,3 @@ class TreeOracle(Oracle):
 
     def forget(self) -> None:
         """Nothing is kept."""
-
-
-def _as_tree(nodes: np.ndarray) -> Tree:
-    return tuple(tuple(node) for node in nodes.tolist())
-
-
-def _as_arrays(trees: Sequence[Tree]) -> tuple[np.ndarray, np.ndarray]:
-    """All nodes, and where each tree begins and the last one ends."""
-    nodes = np.array([node for tree in trees for node in tree], dtype=np.int32).reshape(-1, 3)
-    return nodes, np.cumsum([0, *map(len, trees)], dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class TreeScores(Predictor):
-    """A tree ensemble as flat arrays, for raw values.
-
-    Tree t is the rows start[t]:start[t + 1] of `nodes`; a split names its feature by the place in `features` and its cut
-    by the place among the used cuts of that feature, cuts[cut_start[u]:cut_start[u + 1]]. A tree abstains where its path
-    meets a missing value in a feature that had none in training (`met_missing`).
-    """
-
-    nodes: np.ndarray
-    start: np.ndarray
-    weights: np.ndarray
-    features: np.ndarray
-    cut_start: np.ndarray
-    cuts: np.ndarray
-    met_missing: np.ndarray
-    share: np.ndarray
-    """The absolute weight on each used feature: that of a tree is divided equally among its splits."""
-
-    @classmethod
-    def collect(cls, bins: Bins, hypotheses: Sequence[Tree], w: np.ndarray) -> TreeScores:
-        nodes, start = _as_arrays(hypotheses)
-        w = np.ascontiguousarray(w, dtype=np.float64)
-        splits = nodes[:, 0] >= 0
-        features, place = np.unique(nodes[splits, 0], return_inverse=True)
-        table = nodes.copy()
-        table[splits, 0] = place
-        cuts = []
-        for feature in features:
-            values = bins.cuts[bins.cut_start[feature] : bins.cut_start[feature + 1]]
-            here = splits & (nodes[:, 0] == feature)
-            used = np.unique(nodes[here & (nodes[:, 1] < len(values)), 1])
-            table[here, 1] = np.searchsorted(used, nodes[here, 1])
-            cuts.append(values[used])
-        return cls(
-            table, start, w, features.astype(np.int32),
-            np.cumsum([0, *map(len, cuts)], dtype=np.int64), np.concatenate([np.empty(0), *cuts]),
-            np.ascontiguousarray(bins.has_missing[features], dtype=np.uint8), _shares(splits, place, start, w, len(features)),
-        )  # fmt: skip
-
-    def scores(self, X, threads: int = 1) -> np.ndarray:
-        out = np.empty(X.shape[0])
-        model = (self.nodes, self.start, self.weights, self.features, self.cut_start, self.cuts, self.met_missing)
-        if sp.issparse(X):
-            X = sp.csr_array(X)
-            X.sum_duplicates()
-            kernels.predict_trees_sparse(X.shape[1], X.indptr, X.indices, X.data, *model, out, threads)
-        else:
-            kernels.predict_trees_dense(X, *model, out, threads)
-        return out
-
-    def importances(self, n_features: int) -> np.ndarray:
-        share = np.zeros(n_features)
-        share[self.features] = self.share
-        return share / max(share.sum(), np.finfo(np.float64).tiny)
-
-
-def _shares(splits: np.ndarray, place: np.ndarray, start: np.ndarray, w: np.ndarray, n_used: int) -> np.ndarray:
-    """|w| of each tree, divided among its splits, by feature."""
-    tree_of = np.repeat(np.arange(len(w)), np.diff(start))[splits]
-    count = np.bincount(tree_of, minlength=len(w))
-    return np.bincount(place, weights=np.abs(w)[tree_of] / count[tree_of], minlength=n_used)

@@ -1,7 +1,6 @@
 // Growing a tree for the edge: best node first, rows parted at each split, the larger side's histogram by subtraction.
 #pragma once
 
-#include "tree_nodes.hpp"
 #include "tree_split.hpp"
 
 namespace dualboost {
@@ -16,8 +15,38 @@ struct TreeLimits {
 
 struct GrownTree {
     std::vector<TreeNode> nodes;  // in preorder; the first leaf votes -1, unless the tree is the constant +1
-    int64_t edge;                 // signed
+    int64_t edge = 0;             // signed
+
+    void turn() {
+        for (TreeNode &node : nodes)
+            if (node.leaf()) node.cut = -node.cut;
+        edge = -edge;
+    }
+
+    void turn_first_leaf() {
+        auto first = std::find_if(nodes.begin(), nodes.end(), [](const TreeNode &node) { return node.leaf(); });
+        if (first->vote() != (nodes.size() == 1 ? 1 : -1)) turn();
+    }
+
+    bool same(const GrownTree &other) const {
+        auto equal = [](const TreeNode &x, const TreeNode &y) {
+            return x.feature == y.feature && x.cut == y.cut && x.missing_right == y.missing_right;
+        };
+        return std::equal(nodes.begin(), nodes.end(), other.nodes.begin(), other.nodes.end(), equal);
+    }
 };
+
+// The first stays first: it is the answer whatever k is. The others follow by their edges, each once.
+inline std::vector<GrownTree> in_order(std::vector<GrownTree> trees) {
+    std::vector<GrownTree> kept;
+    for (GrownTree &tree : trees)
+        if (std::none_of(kept.begin(), kept.end(), [&](const GrownTree &known) { return known.same(tree); }))
+            kept.push_back(std::move(tree));
+    std::stable_sort(kept.begin() + 1, kept.end(), [](const GrownTree &a, const GrownTree &b) {
+        return magnitude(a.edge) > magnitude(b.edge);
+    });
+    return kept;
+}
 
 // A node while the tree grows. Its rows are at [begin, begin + positives + negatives) of the buffer of its depth.
 struct GrowingNode {
@@ -49,15 +78,9 @@ public:
         std::vector<Split> roots;
         if (k > 1 && !root_.sums.pure()) roots = finder_.best_features(k, !limits_.one_split());
         std::vector<GrownTree> trees{grow_from(limits_.one_split() ? root_.twig : root_.plan)};
-        for (const Split &root : roots) {
-            GrownTree tree = grow_from(root);
-            bool known = std::any_of(trees.begin(), trees.end(), [&](const GrownTree &t) { return same(t, tree); });
-            if (!known && trees.size() < k) trees.push_back(std::move(tree));
-        }
-        // The first is the answer whatever k is; the others follow by their edges.
-        std::stable_sort(trees.begin() + 1, trees.end(), [](const GrownTree &a, const GrownTree &b) {
-            return magnitude(a.edge) > magnitude(b.edge);
-        });
+        for (const Split &root : roots) trees.push_back(grow_from(root));
+        trees = in_order(std::move(trees));
+        if (trees.size() > k) trees.resize(k);
         return trees;
     }
 
@@ -82,13 +105,6 @@ private:
     GrowingNode root_;
     std::vector<GrowingNode> nodes_;
     std::vector<std::vector<int64_t>> free_;
-
-    static bool same(const GrownTree &a, const GrownTree &b) {
-        auto equal = [](const TreeNode &x, const TreeNode &y) {
-            return x.feature == y.feature && x.cut == y.cut && x.missing_right == y.missing_right;
-        };
-        return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), equal);
-    }
 
     Buffer &buffer(int depth) { return buffers_[depth == 0 ? 0 : 1 + depth % 2]; }
 
@@ -271,13 +287,9 @@ private:
     // ---- the tree as a list --------------------
 
     GrownTree written() {
-        GrownTree tree{{}, 0};
+        GrownTree tree;
         write(0, 1, tree);
-        auto first = std::find_if(tree.nodes.begin(), tree.nodes.end(), [](const TreeNode &n) { return n.leaf(); });
-        bool flip = first->vote() != (tree.nodes.size() == 1 ? 1 : -1);
-        for (TreeNode &node : tree.nodes)
-            if (flip && node.leaf()) node.cut = -node.cut;
-        if (flip) tree.edge = -tree.edge;
+        tree.turn_first_leaf();
         return tree;
     }
 

@@ -1,6 +1,7 @@
 // Histograms of a node's rows: the weight of either label in every cell, exact integers.
 #pragma once
 
+#include "tree_blocks.hpp"
 #include "tree_weights.hpp"
 
 namespace dualboost {
@@ -16,7 +17,6 @@ struct NodeRows {
 
 constexpr int64_t kTreeTile = 1 << 13;  // rows whose numbers and weights stay in the second-level cache
 constexpr size_t kTreePanel = 16;       // columns that go over a tile together
-constexpr int64_t kWorthTreeThreads = 1 << 18;
 
 // Several columns at once: each row number and weight is loaded once for all of them, and an add to one histogram does
 // not wait for the add before it.

@@ -16,6 +16,12 @@ struct TreeNode {
     bool goes_right(uint8_t code) const { return code > cut && code <= last(); }
 };
 
+// The first node behind a subtree.
+inline const TreeNode *behind(const TreeNode *node) {
+    for (int64_t open = 1; open > 0; ++node) open += node->leaf() ? -1 : 1;
+    return node;
+}
+
 using NodeGrid = Grid<const int32_t>;
 
 // Some trees: tree t is nodes [start[t], start[t + 1]). Checked once, so that no later loop needs a check.
@@ -40,6 +46,12 @@ public:
                     "a split needs a cut between 0 and 254, a leaf a vote of -1 or +1");
         }
         for (size_t t = 0; t < size(); ++t) check_shape(t);
+    }
+
+    // One tree.
+    explicit Forest(std::vector<TreeNode> tree)
+        : start_{0, static_cast<int64_t>(tree.size())}, nodes_(std::move(tree)) {
+        check_shape(0);
     }
 
     size_t size() const { return start_.size() - 1; }
@@ -186,15 +198,9 @@ private:
             uint8_t code = code_of(node->feature);
             if (code == kMissing && !known(node->feature)) return 0;
             ++node;
-            if (node[-1].goes_right(code)) node = after(node);
+            if (node[-1].goes_right(code)) node = behind(node);
         }
         return node->vote();
-    }
-
-    // The first node behind a subtree.
-    static const TreeNode *after(const TreeNode *node) {
-        for (int64_t open = 1; open > 0; ++node) open += node->leaf() ? -1 : 1;
-        return node;
     }
 };
 

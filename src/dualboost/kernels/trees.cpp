@@ -1,10 +1,13 @@
 // Decision trees on binned data: grown for the edge, or the best of all with two levels; their columns and margins.
 #include "trees.hpp"
 
+#include <nanobind/stl/pair.h>
+
 namespace dualboost {
 
 TreeSearch::TreeSearch(const StumpArrays &arrays)
-    : stored_(arrays), layout_(stored_), contradictions_(layout_), weights_(stored_), grower_(layout_) {}
+    : stored_(arrays), layout_(stored_), contradictions_(layout_), weights_(stored_), grower_(layout_),
+      polisher_(layout_) {}
 
 // ---- The search --------------------
 
@@ -37,23 +40,27 @@ nb::tuple as_arrays(const std::vector<GrownTree> &trees, double bound) {
 
 }  // namespace
 
-nb::tuple TreeSearch::greedy(const Vector<const double> &d, int max_depth, int64_t max_leaves, int64_t k, int threads) {
+nb::tuple TreeSearch::greedy(const Vector<const double> &d, std::pair<int, int64_t> most, bool polish, int64_t k,
+                             int threads) {
+    TreeLimits limits{most.first, most.second};
     check_question(d, k, threads);
-    require(max_depth >= 1 && max_leaves >= 2, "a tree needs a depth of at least 1 and at least 2 leaves");
-    require(max_leaves <= static_cast<int64_t>(Forest::kDeepest), "a tree may have 1,024 leaves at most");
+    require(limits.depth >= 1 && limits.leaves >= 2, "a tree needs a depth of at least 1 and at least 2 leaves");
+    require(limits.leaves <= static_cast<int64_t>(Forest::kDeepest), "a tree may have 1,024 leaves at most");
     std::vector<GrownTree> trees;
-    double most;
+    double largest;
     {
         nb::gil_scoped_release release;
         std::lock_guard<std::mutex> lock(mutex_);
-        TreeLimits limits{max_depth, max_leaves};
         weights_.load(d.data(), threads);
         trees = grower_.grow(weights_, limits, static_cast<size_t>(k), threads);
+        for (GrownTree &tree : trees)
+            if (polish && !limits.one_split()) tree = polisher_.polished(std::move(tree), weights_, threads);
+        trees = in_order(std::move(trees));
         // One split: the best stump, which is known. Else: whatever contradictions leave.
-        most = bound(limits.one_split() ? grower_.largest_stump()
-                                        : weights_.mass() - contradictions_.lost(weights_.q()));
+        largest = bound(limits.one_split() ? grower_.largest_stump()
+                                           : weights_.mass() - contradictions_.lost(weights_.q()));
     }
-    return as_arrays(trees, most);
+    return as_arrays(trees, largest);
 }
 
 nb::tuple TreeSearch::optimal(const Vector<const double> &d, int64_t k, int threads) {
@@ -93,25 +100,6 @@ std::vector<int32_t> TreeSearch::check_forest(Forest &forest) const {
     return forest.number_features();
 }
 
-// Calls use(begin, rows, codes of each used feature) for every block of rows.
-template <class Use>
-void TreeSearch::over_blocks(const std::vector<int32_t> &used, size_t trees, int threads, const Use &use) const {
-    int64_t rows = stored_.rows();
-    int several = rows * static_cast<int64_t>(trees + 1) >= kWorthTreeThreads ? threads : 1;
-    parallel(chunk_count(rows), several, [&](int64_t chunk) {
-        std::vector<uint8_t> room(used.size() * kTreeBlock);
-        std::vector<const uint8_t *> codes(used.size());
-        int64_t end = std::min(rows, (chunk + 1) * kChunk);
-        auto work = use();
-        for (int64_t begin = chunk * kChunk; begin < end; begin += kTreeBlock) {
-            int64_t stop = std::min(begin + kTreeBlock, end);
-            for (size_t u = 0; u < used.size(); ++u)
-                codes[u] = layout_.codes(static_cast<size_t>(used[u]), begin, stop, &room[u * kTreeBlock]);
-            work(begin, static_cast<int>(stop - begin), codes.data());
-        }
-    });
-}
-
 void TreeSearch::column(const NodeGrid &nodes, const Vector<int8_t> &out, int threads) const {
     Forest forest(nodes, {0, static_cast<int64_t>(nodes.shape(0))});
     std::vector<int32_t> used = check_forest(forest);
@@ -120,7 +108,7 @@ void TreeSearch::column(const NodeGrid &nodes, const Vector<int8_t> &out, int th
     int8_t *data = out.data();
     const int8_t *y = stored_.y();
     nb::gil_scoped_release release;
-    over_blocks(used, 1, threads, [&] {
+    over_blocks(layout_, used, 1, threads, [&] {
         return [&, votes = BlockVotes(forest)](int64_t begin, int n, const uint8_t *const *codes) mutable {
             uint8_t positive[kTreeBlock];
             votes.positive(0, codes, n, positive);
@@ -141,7 +129,7 @@ void TreeSearch::margins(const NodeGrid &nodes, const Vector<const int64_t> &sta
     const int8_t *y = stored_.y();
     nb::gil_scoped_release release;
     TreeTables tables(forest, weights.data());
-    over_blocks(used, forest.size(), threads, [&] {
+    over_blocks(layout_, used, forest.size(), threads, [&] {
         return [&, votes = BlockVotes(forest)](int64_t begin, int n, const uint8_t *const *codes) mutable {
             tables.scores(votes, codes, n, data + begin);
             for (int i = 0; i < n; ++i) data[begin + i] *= y[begin + i];
@@ -168,9 +156,9 @@ void bind_trees(nb::module_ &m) {
             nb::arg("has_missing").noconvert(), nb::arg("dense_codes").noconvert(), nb::arg("dense_features").noconvert(),
             nb::arg("sparse_start").noconvert(), nb::arg("sparse_rows").noconvert(), nb::arg("sparse_codes").noconvert(),
             nb::arg("sparse_features").noconvert(), nb::arg("sparse_default").noconvert())
-        .def("greedy", &TreeSearch::greedy, nb::arg("d").noconvert(), nb::arg("max_depth"), nb::arg("max_leaves"),
+        .def("greedy", &TreeSearch::greedy, nb::arg("d").noconvert(), nb::arg("most"), nb::arg("polish") = false,
              nb::arg("k") = 1, nb::arg("threads") = 1,
-             "(nodes, start, signed edges, bound): trees grown from the root, for the k best features there.")
+             "(nodes, start, signed edges, bound): trees of the most (depth, leaves), for the k best features at the root.")
         .def("optimal", &TreeSearch::optimal, nb::arg("d").noconvert(), nb::arg("k") = 1, nb::arg("threads") = 1,
              "The same for trees of two levels: the best of all, and of each of the k best features at the root.")
         .def("column", &TreeSearch::column, nb::arg("nodes").noconvert(), nb::arg("out").noconvert(),

@@ -49,8 +49,9 @@ class Trees(Learner):
         The most leaves; the node that gains most is split first.
     max_bins : int in [2, 255]
         The most bins a feature is cut into. A feature with no more distinct values is represented exactly.
-    search : {"greedy", "optimal"}
-        Grown from the root; or the tree of largest edge among all trees of depth 2 (max_depth=2 only), at a cost of
+    search : {"greedy", "polished", "optimal"}
+        Grown from the root; or grown and then improved, split by split, as long as another split in one place raises
+        the edge; or the tree of largest edge among all trees of depth 2 (max_depth=2 only), at a cost of at most
         rows x features^2.
 
     Examples
@@ -76,8 +77,8 @@ class Trees(Learner):
         _check_limit("max_leaves", self.max_leaves, 2, _MOST_LEAVES)
         if self.max_depth is None and self.max_leaves is None:
             raise ValueError("Trees need a bound: give max_depth or max_leaves.")
-        if self.search not in ("greedy", "optimal"):
-            raise ValueError(f"search must be 'greedy' or 'optimal', not {self.search!r}.")
+        if self.search not in ("greedy", "polished", "optimal"):
+            raise ValueError(f"search must be 'greedy', 'polished' or 'optimal', not {self.search!r}.")
         if self.search == "optimal" and (self.max_depth != 2 or self.max_leaves is not None):
             raise ValueError("The optimal search is for trees of two levels: use max_depth=2 without max_leaves.")
 
@@ -119,7 +120,7 @@ class TreeOracle(Oracle):
             return self.search.optimal(d, k, self.rows.threads)
         leaves = self.learner.max_leaves or _MOST_LEAVES
         depth = self.learner.max_depth or leaves - 1
-        return self.search.greedy(d, depth, leaves, k, self.rows.threads)
+        return self.search.greedy(d, (depth, leaves), self.learner.search == "polished", k, self.rows.threads)
 
     def column(self, tree: Tree) -> np.ndarray:
         """y_i h(x_i) as int8."""

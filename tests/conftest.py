@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from hypothesis import settings
 
 import reference
+import reference_trees
 from dualboost.boosters import Booster, Corrective, LPBoost, MLPBoost, SoftBoost, TotallyCorrective
 from dualboost.game import Game
-from dualboost.learners import Answer, Learner, Matrix, Oracle, Stumps
+from dualboost.learners import Answer, Learner, Matrix, Oracle, Stumps, Trees
 from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Ball, BinaryEntropy, Capped, Penalty, Simplex, WeightSet
@@ -132,6 +133,10 @@ class LearnerCase:
     data: Callable[[np.random.Generator, int], object]
     members: Callable[[object], list]
     group: Callable[[object], object] = lambda key: key
+    exact: bool = True
+    """Whether the answer is the best of the class and its bound tight; else the bound is only true."""
+    grouped: bool = True
+    """Whether k > 1 promises the best of each group."""
 
 
 def signs(rng, m):
@@ -165,12 +170,24 @@ def sparse_counts(rng, m):
     return sp.csr_array(np.where(rng.random((m, 6)) < 0.3, rng.integers(-2, 3, (m, 6)), 0).astype(float))
 
 
+def tiny_with_missing(rng, m):
+    """So few values that all trees of two levels can be listed."""
+    X = rng.integers(0, 3, (m, 3)).astype(float)
+    X[rng.random(m) < 0.2, 1] = np.nan
+    X[:, 2] = X[:, 2] > 1
+    return X
+
+
 def stumps_of(X) -> list:
     return reference.all_stumps(X.toarray() if sp.issparse(X) else X)
 
 
 def feature_of(stump) -> int:
     return stump[0]
+
+
+def trees_of(X) -> list:
+    return reference_trees.all_trees(X.toarray() if sp.issparse(X) else X)
 
 
 LEARNERS = {
@@ -181,6 +198,8 @@ LEARNERS = {
     "stumps, ties": LearnerCase(Stumps, few_values, stumps_of, feature_of),
     "stumps, missing": LearnerCase(Stumps, with_missing, stumps_of, feature_of),
     "stumps, sparse": LearnerCase(Stumps, sparse_counts, stumps_of, feature_of),
+    "trees, greedy": LearnerCase(lambda: Trees(2), tiny_with_missing, trees_of, exact=False, grouped=False),
+    "trees, optimal": LearnerCase(lambda: Trees(2, search="optimal"), tiny_with_missing, trees_of, grouped=False),
 }
 
 
@@ -228,6 +247,8 @@ class Problem:
     A: np.ndarray
     """The whole class as one matrix: column j is y h_j(x), in index order."""
     model: Model
+    exact: bool = True
+    """Whether the learner's bound is tight."""
 
     def weights_over_class(self, keys, w) -> np.ndarray:
         number = {key: j for j, key in enumerate(self.keys)}
@@ -256,7 +277,8 @@ def problem(
     weights = np.ones(m) if weights is None else np.asarray(weights, dtype=float)
     rows = Rows.of(weights)
     game = Game(SoftMargin(set_case.make(m)).bind(rows), learner_case.make().bind(X, y, rows), rows, tol=tol)
-    return Problem(game, X, y, [key for key, _ in members], y[:, None] * H, set_case.model(weights))
+    keys = [key for key, _ in members]
+    return Problem(game, X, y, keys, y[:, None] * H, set_case.model(weights), learner_case.exact)
 
 
 def matrix_game(A: np.ndarray, weight_set: WeightSet, tol: float, weights=None) -> Game:

@@ -24,11 +24,12 @@ from dualboost.files.records import decode, encode
 from dualboost.game import Certificate
 from dualboost.learners.matrix import MatrixScores
 from dualboost.learners.stumps import StumpScores
+from dualboost.learners.tree_scores import TreeScores
 
 __all__ = ["load_model", "save_model"]
 
 _FORMAT, _VERSION = "dualboost model", 1
-_PREDICTORS = (StumpScores, MatrixScores)
+_PREDICTORS = (StumpScores, MatrixScores, TreeScores)
 
 
 def _public(module: ModuleType) -> Iterator[type]:

@@ -6,13 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualboost.game import Game, Pool, State
+from dualboost.game import Game, Pool, State, reached
 from dualboost.learners.base import Answer
 from dualboost.losses import SoftMargin
 from dualboost.master import EdgeProgram
 from dualboost.sets.capped import CappedSimplex
 
-__all__ = ["Atom", "Collected", "capped_set", "first_collection", "first_program_state", "new_atoms", "optimum"]
+__all__ = [
+    "Atom",
+    "Collected",
+    "capped_set",
+    "first_collection",
+    "first_program_state",
+    "new_atoms",
+    "optimum",
+    "proved_by_program",
+]
 
 Atom = tuple[int, int]  # (number in the pool, sign of its weight)
 
@@ -55,6 +64,14 @@ def new_atoms(state: State, answer: Answer) -> tuple[Atom, ...]:
     signs = np.where(answer.edges >= 0, 1, -1).tolist()
     met = [(state.pool.number(h), sign) for h, sign in zip(answer.hypotheses, signs, strict=True)]
     return tuple(atom for atom in met if atom not in known)
+
+
+def proved_by_program(game: Game, state: State, answer: Answer) -> str:
+    """The certified stop rule; and the end of column generation, which a learner that promises little needs."""
+    stop = reached(game, state.certificate)
+    if not stop and state.memory.exact and not new_atoms(state, answer):
+        return "optimal: no hypothesis outside the ensemble has a larger edge"
+    return stop
 
 
 def optimum(game: Game, pool: Pool, atoms: tuple[Atom, ...]) -> tuple[np.ndarray, np.ndarray]:

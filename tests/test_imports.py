@@ -23,7 +23,11 @@ LEVELS = [
 ]
 LEVEL = {part: height for height, parts in enumerate(LEVELS) for part in parts}
 # plots is drawn from finished runs: whoever offers it imports it inside a function.
-HOMES = {"matplotlib": {"plots"}, "rich": {"estimators/progress", "demo"}, "sklearn": {"estimators", "learners/sklearn", "demo", "plots"}}
+HOMES = {
+    "matplotlib": {"plots"},
+    "rich": {"estimators/progress", "demo"},
+    "sklearn": {"estimators", "learners/sklearn", "demo", "plots"},
+}
 HEAVY = ["matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "rich"]
 
 

@@ -59,9 +59,7 @@ def edge_constraints(seed: int, m: int, n: int, nu: float):
 
 def conic_projection(columns, caps, prior, limit) -> float:
     d = cp.Variable(columns.shape[1])
-    return reference.conic(
-        cp.sum(cp.rel_entr(d, prior)), [d >= 0, d <= caps, cp.sum(d) == 1, columns @ d <= limit]
-    )
+    return reference.conic(cp.sum(cp.rel_entr(d, prior)), [d >= 0, d <= caps, cp.sum(d) == 1, columns @ d <= limit])
 
 
 @pytest.mark.parametrize("nu", [1e-3, 0.2, 0.6])
@@ -96,7 +94,7 @@ def test_the_entropy_regularised_master_is_the_conic_one(nu, eta):
     rng = np.random.default_rng(3)
     columns, caps = rng.choice([-1.0, 1.0], (8, 30)), np.full(30, 1 / (nu * 30))
     loss = SoftMargin(Capped(nu=nu), eta).bind(Rows.of(30))
-    w, z, d = descend(loss, columns, np.zeros(8), 1.0, 1e-8)
+    w, z, _ = descend(loss, columns, np.zeros(8), 1.0, 1e-8)
     x = cp.Variable(30)
     smallest = reference.conic(
         cp.norm_inf(columns @ x) + cp.sum(cp.rel_entr(x, np.full(30, 1 / 30))) / eta,

@@ -71,7 +71,7 @@ def proved_by_program(game: Game, state: State, answer: Answer) -> str:
     """The certified stop rule; and the end of column generation, which a learner that promises little needs."""
     stop = reached(game, state.certificate)
     if not stop and state.memory.exact and not new_atoms(state, answer):
-        return "optimal: no hypothesis outside the ensemble has a larger edge"
+        return "optimal for the hypotheses met, and the learner names no other"
     return stop
 
 

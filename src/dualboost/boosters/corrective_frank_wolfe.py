@@ -2,8 +2,8 @@
 
 The ensembles of a budget are the mixtures of the atoms 0 and +-budget * h. The corrective booster (Shalev-Shwartz &
 Singer, Figure 1) moves towards the best atom and shrinks all others alike. Away and pairwise steps (Guelat & Marcotte;
-Lacoste-Julien & Jaggi) know the worst atom in use: the first may move straight away from it, the second hands its weight
-to the best one. The smoothed margin never falls.
+Lacoste-Julien & Jaggi) know the worst atom in use: the first may move straight away from it, the second hands its
+weight to the best one. The smoothed margin never falls.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Servedio's SmoothBoost: boosting that never asks under a distribution far from the prior.
 
 R. Servedio, Smooth boosting and learning with malicious noise. Every hypothesis gets the same weight. A row whose
-margins so far sum to less than theta a round keeps its full weight; above that it loses weight geometrically. The game's
-caps say when to stop: once a fraction kappa of the weight is left, at most a fraction kappa of the rows has a margin of
-theta or less.
+margins so far sum to less than theta a round keeps its full weight; above that it loses weight geometrically. The caps
+of the game say when to stop: once less than a fraction kappa of the weight is left, at most a fraction kappa of the
+rows has a margin of theta or less.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ __all__ = ["ServedioSmoothBoost", "margin_promised", "rounds_needed", "smoothnes
 class ServedioSmoothBoost(Booster):
     """Equal votes under smooth distributions. Not the mirror-ascent booster of the same name.
 
-    To be used with `SoftMargin(Capped(nu=kappa))`: no distribution gives a row more than 1/kappa times its prior, and in
-    the end at most a fraction kappa of the rows has a margin of `margin_promised(gamma)` or less.
+    To be used with `SoftMargin(Capped(nu=kappa))`: no distribution gives a row more than 1/kappa times its prior, and
+    in the end at most a fraction kappa of the rows has a margin of `margin_promised(gamma)` or less.
 
     Parameters
     ----------

@@ -112,8 +112,9 @@ def TotalBoost(columns: int = 1) -> SoftBoost:
 
 
 def rounds_needed(radius: float, tol: float) -> int:
-    """The proved number of rounds, R = log(1/nu) or log m: twice 2 R / tol^2, as every other may ask at the program's d.
+    """The proved number of rounds: twice 2 R / tol^2, R = log(1/nu) or log m.
 
-    Each projection lies at least tol^2 / 2 further from the prior than the last, and none further than R.
+    Each projection lies at least tol^2 / 2 further from the prior than the last, and none further than R. Every other
+    round may ask at the program's d.
     """
     return 2 * (ceil(2 * radius / tol**2) + 1)

@@ -1,9 +1,9 @@
 """AdaBoost*: AdaBoost whose steps aim at the largest margin (Raetsch & Warmuth).
 
-With g the smallest edge so far, each round's step is atanh(edge) - atanh(g - delta): the step of AdaBoost, less what the
-margin asked would need. After 2 log(m) / delta^2 rounds the smallest margin is within delta of the smallest edge, and so
-of the optimum. The row weights are those of the exponential loss: exp(-mass * z), z the margins of the normalised
-ensemble.
+With g the smallest edge so far, each round's step is atanh(edge) - atanh(g - delta): the step of AdaBoost, less what
+the margin asked would need. After 2 log(m) / delta^2 rounds the smallest margin is within delta of the smallest edge,
+and so of the optimum. The row weights are those of the exponential loss: exp(-mass * z), z the margins of the
+normalised ensemble.
 """
 
 from __future__ import annotations

@@ -88,6 +88,6 @@ def ERLPBoost(columns: int = 1) -> TotallyCorrective:
 def rounds_needed(radius: float, tol: float) -> int:
     """The proved number of rounds of ERLPBoost: max(8 / tol, 32 R / tol^2), R = log(1/nu) or log m.
 
-    Warmuth, Glocer & Vishwanathan, with a constant on the safe side. Their stop rule fires no sooner than the certificate.
+    Warmuth, Glocer & Vishwanathan, with a constant on the safe side; the certificate is there when their stop rule is.
     """
     return ceil(max(8 / tol, 32 * radius / tol**2)) + 1

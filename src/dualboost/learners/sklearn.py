@@ -55,7 +55,7 @@ class SklearnLearner(Learner):
 
     def __post_init__(self):
         if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "predict"):
-            raise ValueError(f"SklearnLearner needs a scikit-learn classifier with fit and predict, not {self.estimator}.")
+            raise ValueError(f"SklearnLearner needs a classifier with fit and predict, not {self.estimator!r}.")
         if not has_fit_parameter(self.estimator, "sample_weight"):
             name = type(self.estimator).__name__
             raise ValueError(f"The fit of {name} takes no sample_weight, which boosting needs: choose one that does.")

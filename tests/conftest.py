@@ -10,12 +10,23 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import settings
+from sklearn.tree import DecisionTreeClassifier
 
 import reference
 import reference_trees
-from dualboost.boosters import Booster, Corrective, LPBoost, MLPBoost, SoftBoost, TotallyCorrective
+from dualboost.boosters import (
+    AdaBoostStar,
+    Booster,
+    Corrective,
+    CorrectiveFrankWolfe,
+    LPBoost,
+    MLPBoost,
+    ServedioSmoothBoost,
+    SoftBoost,
+    TotallyCorrective,
+)
 from dualboost.game import Game
-from dualboost.learners import Answer, Learner, Matrix, Oracle, Stumps, Trees
+from dualboost.learners import Answer, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
 from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Ball, BinaryEntropy, Capped, Penalty, Simplex, WeightSet
@@ -202,6 +213,11 @@ LEARNERS = {
     "trees, optimal": LearnerCase(lambda: Trees(2, search="optimal"), tiny_with_missing, trees_of, grouped=False),
 }
 
+OPEN_LEARNERS = {
+    "sklearn": lambda: SklearnLearner(DecisionTreeClassifier(max_depth=2, random_state=0)),
+}
+"""Learners whose class cannot be listed: they promise no more than the sum of the weights."""
+
 
 # ---- boosters -------------------------------------------------------------------------------------------------------
 
@@ -211,26 +227,40 @@ BOOSTERS: dict[str, Booster] = {
     "corrective, printed": Corrective(stop="printed"),
     "corrective, halving": Corrective(smoothing="halving"),
     "corrective, halving search": Corrective(step="search", smoothing="halving"),
+    "AdaBoost*": AdaBoostStar(),
+    "Frank-Wolfe, classic short": CorrectiveFrankWolfe(step="short", direction="classic"),
+    "Frank-Wolfe, away": CorrectiveFrankWolfe(direction="away"),
+    "Frank-Wolfe, away short": CorrectiveFrankWolfe(step="short", direction="away"),
+    "Frank-Wolfe, pairwise": CorrectiveFrankWolfe(),
+    "Frank-Wolfe, pairwise halving": CorrectiveFrankWolfe(smoothing="halving"),
     "LPBoost": LPBoost(),
     "LPBoost, textbook": LPBoost(columns=1, stabilise=0),
     "MLPBoost": MLPBoost(),
+    "Servedio": ServedioSmoothBoost(gamma=0.01),
     "SoftBoost": SoftBoost(),
     "totally corrective": TotallyCorrective(columns=1, smoothing="fixed"),
     "totally corrective, 3 halving": TotallyCorrective(columns=3),
 }
 
 
-LINEAR = (LPBoost, MLPBoost, SoftBoost)
-"""Boosters for caps only: they need a linear program."""
+LINEAR = (LPBoost, MLPBoost, SoftBoost, AdaBoostStar, ServedioSmoothBoost)
+"""Boosters for caps only: the others' games are no linear programs."""
+
+OTHER_ENDS = (ServedioSmoothBoost,)
+"""Boosters that end when another promise is kept than the accuracy asked."""
 
 
 def refused(booster: Booster, game: Game, linear: bool) -> bool:
     """Whether the booster cannot play this game; then it must say so in one sentence before computing."""
-    if linear or not isinstance(booster, LINEAR):
-        return False
-    with pytest.raises(ValueError, match="linear program"):
-        booster.start(game)
-    return True
+    reason = "" if linear or not isinstance(booster, LINEAR) else "linear program"
+    if linear and isinstance(booster, AdaBoostStar) and game.loss.set.caps.min() < 1:
+        reason = "hard margin"
+    if linear and isinstance(booster, ServedioSmoothBoost) and np.any(game.loss.set.caps < game.rows.prior * 0.999):
+        reason = "prior"
+    if reason:
+        with pytest.raises(ValueError, match=reason):
+            booster.start(game)
+    return bool(reason)
 
 
 # ---- problems made of them ------------------------------------------------------------------------------------------

@@ -2,9 +2,24 @@
 
 from dualboost.boosters.base import Booster
 from dualboost.boosters.corrective import Corrective
+from dualboost.boosters.corrective_frank_wolfe import CorrectiveFrankWolfe
 from dualboost.boosters.lp import LPBoost
 from dualboost.boosters.mlp import MLPBoost
+from dualboost.boosters.servedio import ServedioSmoothBoost
 from dualboost.boosters.soft import SoftBoost, TotalBoost
+from dualboost.boosters.star import AdaBoostStar
 from dualboost.boosters.totally_corrective import ERLPBoost, TotallyCorrective
 
-__all__ = ["Booster", "Corrective", "ERLPBoost", "LPBoost", "MLPBoost", "SoftBoost", "TotalBoost", "TotallyCorrective"]
+__all__ = [
+    "AdaBoostStar",
+    "Booster",
+    "Corrective",
+    "CorrectiveFrankWolfe",
+    "ERLPBoost",
+    "LPBoost",
+    "MLPBoost",
+    "ServedioSmoothBoost",
+    "SoftBoost",
+    "TotalBoost",
+    "TotallyCorrective",
+]

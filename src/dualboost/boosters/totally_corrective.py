@@ -11,10 +11,10 @@ from math import ceil
 
 import numpy as np
 
-from dualboost.boosters.base import Booster, Burst, check_columns
+from dualboost.boosters.base import Booster, Burst, check_columns, kept_columns
 from dualboost.boosters.corrective import first_state, smoothed_gap, smoothing_of
 from dualboost.game import Game, State, reached
-from dualboost.learners.base import Answer, Hypothesis
+from dualboost.learners.base import Answer
 from dualboost.master import descend
 
 __all__ = ["ERLPBoost", "TotallyCorrective", "rounds_needed"]
@@ -67,7 +67,7 @@ class TotallyCorrective(Booster):
         w = np.concatenate([state.w, np.zeros(len(state.pool) - len(state.w))])
         # A hypothesis without weight is left out: should it matter again, the learner will name it again.
         used = np.union1d(np.flatnonzero(w), new)
-        columns = _columns(game, [state.pool.keys[j] for j in used], answer)
+        columns = np.stack(kept_columns(game, [state.pool.keys[j] for j in used], answer)).astype(np.float64)
         # While the smoothing is coarse an exact answer is not worth its time.
         share = 0.0 if self.smoothing == "fixed" else _SHARE
         inner = max(accuracy / 100, share * smoothed_gap(game, state, answer))
@@ -76,14 +76,6 @@ class TotallyCorrective(Booster):
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:
         return None
-
-
-def _columns(game: Game, hypotheses: list[Hypothesis], answer: Answer) -> np.ndarray:
-    """Their columns as floats, one a row. Those of the last round are kept as the learner made them, often as bytes."""
-    known = game.live.get("columns", {}) | dict(zip(answer.hypotheses, answer.columns, strict=True))
-    kept = {h: known[h] if h in known else game.oracle.column(h) for h in hypotheses}
-    game.live["columns"] = kept
-    return np.stack(list(kept.values())).astype(np.float64)
 
 
 def ERLPBoost(columns: int = 1) -> TotallyCorrective:

@@ -14,7 +14,7 @@ from dualboost.diagnosis.basis import Basis
 from dualboost.diagnosis.finding import Finding, Progress, Watch, core_of
 from dualboost.game import Pool
 from dualboost.learners.base import Answer, Oracle
-from dualboost.master import PROOF, Separation, separate
+from dualboost.master import PROOF, Separation, centred, separate
 
 __all__ = ["CoreSearch"]
 
@@ -64,9 +64,13 @@ class CoreSearch:
             self._peel(basis.to_hypotheses(found.w), found.separated)
             return "" if self._left.any() else "solved: every row is separable"
         self._w, self._d = basis.to_hypotheses(found.w), found.d
-        answer = self._ask(found.d)
+        answer = self._ask(self._d)
+        if found.kind == "balanced" and PROOF * self._d.min() < answer.bound <= PROOF / (4 * len(self._d)):
+            # Nothing has an edge, but some rows have too little weight to prove it: share it out more evenly.
+            self._d = centred(basis.B, self._d, min(1e2 * answer.bound / PROOF, 0.1 / len(self._d)))
+            answer = self._ask(self._d)
         self._edge = float(answer.bound)
-        if found.kind == "balanced" and answer.bound <= PROOF * found.d.min():
+        if found.kind == "balanced" and answer.bound <= PROOF * self._d.min():
             return "solved: the weighting of the rows left gives no hypothesis an edge"
         if self._collect(answer, basis.B @ found.w):
             self._enough = float(abs(answer.edges[0])) / 10
@@ -84,9 +88,12 @@ class CoreSearch:
         if solved is None:
             return found
         core, psi, w = solved
+        z = basis.B @ w
         if core.all() and psi.min() > 0:
             return Separation(found.w, psi / psi.sum(), ~core, "balanced")
-        return Separation(w, found.d, ~core, "separated") if not core.all() else found
+        if not core.all() and PROOF * z[~core].min() > np.abs(z[core]).max(initial=0.0):
+            return Separation(w, found.d, ~core, "separated")
+        return found
 
     def _peel(self, w: np.ndarray, separated: np.ndarray) -> None:
         rows = np.zeros(len(self._left), dtype=bool)

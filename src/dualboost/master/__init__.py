@@ -1,6 +1,7 @@
 """Small optimisation problems inside a round: line searches and restricted masters, the only home of solvers."""
 
 from dualboost.master.attained import minimise_attained
+from dualboost.master.centre import centred
 from dualboost.master.core_program import core_program
 from dualboost.master.distance import BalancedBox
 from dualboost.master.line_search import longest_ascent
@@ -15,6 +16,7 @@ __all__ = [
     "BalancedBox",
     "EdgeProgram",
     "Separation",
+    "centred",
     "core_program",
     "descend",
     "entropy_projection",

@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_solve
+
+from dualboost.master.centre import centred
+from dualboost.master.normal_equations import factor_ridged, gram, solve_ridged
 
 __all__ = ["PROOF", "Separation", "separate"]
 
@@ -25,6 +27,7 @@ _PATIENCE = 5
 _BALANCED = 1e-15  # the largest edge, relative to the weights, that rounding leaves
 _SETTLED = 1e-6  # the share of the loss that a step still gains once the rows that balance have found their place
 _STILL = 1e-2  # rows that a settled step moves less than this are taken for balanced
+_POSITIVE = 1e-9  # the margin, relative to the weight of the ensemble, that rounding cannot make
 _FLAT = 1e-9  # the margin of such rows, relative to the others', that counts as 0
 
 
@@ -50,14 +53,14 @@ def separate(B, start: np.ndarray, enough: float = 0.0) -> Separation:
     w, z = start.copy(), B @ start
     best, unproved, nothing = np.inf, 0, np.zeros(B.shape[0], dtype=bool)
     for _ in range(_STEPS):
-        if z.min() > 0:
+        if z.min() > _POSITIVE * np.abs(w).sum():
             return Separation(w, _weights(z), ~nothing, "separated")
         d = _weights(z)
         slope = B.T @ d
         edge = float(np.abs(slope).max(initial=0.0))
         if 0.0 < edge <= enough:
             return Separation(w, d, nothing, "near")
-        move = _solve(_gram(B, d), slope)
+        move = solve_ridged(gram(B, d), slope)
         u, gain = B @ move, float(slope @ move)
         settled = edge <= _BALANCED or (gain <= 1e-16 and edge >= best / 2)
         if settled and edge <= PROOF * d.min():
@@ -65,41 +68,22 @@ def separate(B, start: np.ndarray, enough: float = 0.0) -> Separation:
         if gain < _SETTLED and (found := _split(B, w, d, np.abs(u) < _STILL)) is not None:
             return found
         best, unproved = min(best, edge), unproved + settled
-        if unproved > _PATIENCE:  # rounding has the last word: some rows have too little weight to prove anything
-            break
+        if unproved > _PATIENCE:  # all but balanced, with too little weight on some rows to prove it
+            return _evened(B, w, d, edge)
         w = w + _step(d, u, gain) * move
         z = B @ w
     return Separation(w, _weights(z), nothing, "stuck")
 
 
+def _evened(B, w: np.ndarray, d: np.ndarray, edge: float) -> Separation:
+    d = centred(B, d, min(1e3 * edge / PROOF, 0.1 / len(d)))
+    proved = float(np.abs(B.T @ d).max(initial=0.0)) <= PROOF * d.min()
+    return Separation(w, d, np.zeros(len(d), dtype=bool), "balanced" if proved else "stuck")
+
+
 def _weights(z: np.ndarray) -> np.ndarray:
     d = np.exp(-(z - z.min()))
     return d / d.sum()
-
-
-def _gram(B, d: np.ndarray) -> np.ndarray:
-    if sp.issparse(B):
-        return (B.T @ B.multiply(d[:, None])).toarray()
-    return (B.T * d) @ B
-
-
-def _solve(G: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return cho_solve(_factor(G, 1e-12)[0], right, check_finite=False) if len(G) else np.zeros(0)
-
-
-def _factor(G: np.ndarray, share: float) -> tuple[tuple, float]:
-    """G with the smallest ridge, from this share of it upwards, that lets it be factored; and that ridge.
-
-    Columns may depend on each other.
-    """
-    ridge = share * max(float(G.diagonal().max()), 1e-12)
-    while True:
-        try:
-            damped = G.copy(order="F")
-            damped[np.diag_indices(len(G))] += ridge
-            return cho_factor(damped, lower=True, overwrite_a=True, check_finite=False), ridge
-        except LinAlgError:
-            ridge *= 100
 
 
 def _step(d: np.ndarray, u: np.ndarray, gain: float) -> float:
@@ -115,12 +99,12 @@ def _split(B, w: np.ndarray, d: np.ndarray, still: np.ndarray) -> Separation | N
     """The part of w that leaves the still rows where they are, if all the others gain by it."""
     if still.all() or not still.any():
         return None
-    factor, ridge = _factor(_gram(B[still], np.ones(int(still.sum()))), 1e-10)
+    factor, ridge = factor_ridged(gram(B[still], np.ones(int(still.sum()))), 1e-10)
     x = w
     for _ in range(4):  # each pass shrinks what the still rows see by the ridge; what they do not see stays
         x = ridge * cho_solve(factor, x, check_finite=False)
     z = B @ x
     low = z[~still].min()
-    if not low > 0 or np.abs(z[still]).max() > _FLAT * low:
+    if not low > _POSITIVE * np.abs(x).sum() or np.abs(z[still]).max() > _FLAT * low:
         return None
     return Separation(x, d, ~still, "separated")

@@ -64,7 +64,7 @@ def descent(A: np.ndarray, loss: str, rounds: int, search: str = "closed form", 
     for _ in range(rounds):
         z = A @ w
         edges = A.T @ (prior * g.slope(-z))
-        j = int(np.argmax(np.abs(edges) >= np.abs(edges).max() - 1e-12))
+        j = int(np.argmax(np.abs(edges) >= np.abs(edges).max() * (1 - 1e-12)))
         u = np.sign(edges[j]) * A[:, j]
 
         def h(step: float, z=z, u=u) -> float:

@@ -84,7 +84,7 @@ class CoreSearch:
         found = separate(basis.B, basis.from_hypotheses(self._w), self._enough)
         if found.kind != "stuck" or np.prod(basis.B.shape) > _PROGRAM:
             return found
-        solved = core_of(basis.B.toarray() if sp.issparse(basis.B) else basis.B)
+        solved = core_of(sp.csr_array(basis.B).toarray())
         if solved is None:
             return found
         core, psi, w = solved
@@ -122,7 +122,7 @@ class CoreSearch:
     def _descend(self, number: int, z: np.ndarray) -> np.ndarray:
         """One Newton step along a hypothesis, no longer than 1."""
         column, d = self._columns[number][self._left].astype(np.float64), _weights(z)
-        step = float(np.clip(d @ column / max(d @ column**2, 1e-300), -1.0, 1.0))
+        step = float(np.clip(float(d @ column) / max(float(d @ column**2), 1e-300), -1.0, 1.0))
         self._w[number] += step
         return z + step * column
 

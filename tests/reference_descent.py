@@ -55,7 +55,7 @@ def exact(h: Callable[[float], float], slope: Callable[[float], float]) -> float
     return float(minimize_scalar(h, bounds=(0.0, top), method="bounded", options={"xatol": 1e-13}).x)
 
 
-def descent(A: np.ndarray, loss: str, rounds: int, search: str = "closed form", prior=None) -> np.ndarray:
+def descent(A: np.ndarray, loss: str, rounds: int, search: str = "closed", prior=None) -> np.ndarray:
     """The ensembles of a run, shape (rounds + 1, n): the steepest column each round, the lowest index among equals."""
     g, (m, n) = SCALARS[loss], A.shape
     prior = np.full(m, 1 / m) if prior is None else prior

@@ -173,7 +173,7 @@ def test_centred_weights_stay_balanced(seed):
 
 
 @both_losses
-@pytest.mark.parametrize("search", ["closed form", "wolfe"])
+@pytest.mark.parametrize("search", ["closed", "wolfe"])
 @few
 @given(seeds, regimes)
 def test_regime_and_trajectory(loss, search, seed, regime):
@@ -184,7 +184,7 @@ def test_regime_and_trajectory(loss, search, seed, regime):
     margins = path @ A.T
     losses = SCALARS[loss].value(-margins).mean(axis=1)
     assert len(path) > 2 and losses[-1] < losses[0]
-    divisor = {"closed form": 2, "wolfe": 6}[search]
+    divisor = {"closed": 2, "wolfe": 6}[search]
     edges = np.abs(SCALARS[loss].slope(-margins) @ A).max(axis=1) / len(A)
     T = len(path) - 1
     assert edges[:-1].min() ** 2 <= divisor * losses[0] * (losses[0] - losses[-1]) / T * (1 + 1e-9)
@@ -208,7 +208,7 @@ def course_of(A: np.ndarray, loss: str, search: str, rounds: int = 40, prior=Non
 
 
 @both_losses
-@pytest.mark.parametrize("search", ["closed form", "wolfe", "exact"])
+@pytest.mark.parametrize("search", ["closed", "wolfe", "exact"])
 @few
 @given(seeds)
 def test_theorem_21(loss, search, seed):
@@ -222,7 +222,7 @@ def test_theorem_21(loss, search, seed):
 
 
 @both_losses
-@pytest.mark.parametrize("search", ["closed form", "wolfe"])
+@pytest.mark.parametrize("search", ["closed", "wolfe"])
 @few
 @given(seeds)
 def test_theorem_23(loss, search, seed):
@@ -234,7 +234,7 @@ def test_theorem_23(loss, search, seed):
 
 
 @both_losses
-@pytest.mark.parametrize("search", ["closed form", "wolfe"])
+@pytest.mark.parametrize("search", ["closed", "wolfe"])
 @few
 @given(seeds)
 def test_theorem_27(loss, search, seed):
@@ -251,7 +251,7 @@ def test_rates_with_sample_weights(loss, seed):
     """A prior stands for copies: the same curves hold for the weighted run."""
     A = signs(seed, "mixed")
     prior = np.random.default_rng(seed).integers(1, 5, len(A)).astype(float)
-    course, losses, constants = course_of(A, loss, "closed form", prior=prior / prior.sum())
+    course, losses, constants = course_of(A, loss, "closed", prior=prior / prior.sum())
     assert np.all(losses - course.optimum <= theorem_27(constants, course, np.arange(len(losses))) + 1e-12)
 
 

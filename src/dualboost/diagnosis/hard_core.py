@@ -29,7 +29,7 @@ from dualboost.solve import play
 __all__ = ["diagnose"]
 
 _PROGRAM = 1_000_000  # entries of a matrix up to which one linear program is quick
-_GAMMA_ROWS, _GAMMA_ROUNDS = 5_000, 500  # a margin to the last digit is a large linear program too
+_GAMMA_ROWS, _GAMMA_ROUNDS, _GAMMA_ACCURACY = 2_000, 50, 0.01  # the largest margin over a class is a program too
 
 
 def diagnose(
@@ -204,13 +204,22 @@ def _gamma(oracle: Oracle, verdict: Verdict) -> tuple[float, float]:
     """The largest margin that all rows can have: reached, and the most possible."""
     if verdict.on.any():
         return 0.0, 0.0
-    reached = max(float(verdict.margins.min()), 0.0)
-    bound = float(oracle.best(np.array(oracle.rows.prior)).bound)
-    if not verdict.off.all() or len(oracle.rows) > _GAMMA_ROWS:
+    z = verdict.margins
+    reached, bound = max(float(z.min()), 0.0), _least_edge(oracle, z)
+    listed = isinstance(oracle, MatrixOracle) and np.prod(oracle.A.shape) <= _PROGRAM
+    if not verdict.off.all() or not (listed or len(oracle.rows) <= _GAMMA_ROWS):
         return reached, bound
-    game = Game(SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9)
-    certificate = play(game, LPBoost(), _GAMMA_ROUNDS).certificate
+    accuracy = 0.0 if listed else _GAMMA_ACCURACY
+    game = Game(SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9, rtol=accuracy)
+    certificate = play(game, LPBoost(), _GAMMA_ROUNDS if not listed else 10 * oracle.A.shape[1]).certificate
     return max(reached, certificate.objective), min(bound, certificate.bound)
+
+
+def _least_edge(oracle: Oracle, z: np.ndarray) -> float:
+    """The smallest of the largest edges under a few row weights, from equal ones to those on the smallest margins."""
+    sharpness = np.append(0.0, 2.0 ** np.arange(10)) / max(float(np.ptp(z)), 1e-300)
+    weights = (np.exp(-x * (z - z.min())) for x in sharpness)
+    return min(float(oracle.best(d / d.sum()).bound) for d in weights)
 
 
 def _with_absent_rows(found: Diagnosis, present: np.ndarray) -> Diagnosis:

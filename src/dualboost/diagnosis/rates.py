@@ -16,7 +16,7 @@ from dualboost.rows import Rows
 
 __all__ = ["SEARCHES", "Constants", "Promise", "promises", "theorem_21", "theorem_23", "theorem_27"]
 
-SEARCHES = {"wolfe": 6.0, "closed form": 2.0, "exact": 2.0}
+SEARCHES = {"wolfe": 6.0, "closed": 2.0, "exact": 2.0, "adaboost": 2.0}
 """A round gains at least (largest edge)^2 / (this * eta * loss), by the way the step is found."""
 
 
@@ -38,7 +38,7 @@ class Constants:
     divisor: float
 
     @classmethod
-    def of(cls, loss: Loss, rows: Rows, search: str = "closed form", c0: float = 1.0) -> Constants:
+    def of(cls, loss: Loss, rows: Rows, search: str = "closed", c0: float = 1.0) -> Constants:
         """Of a loss on these rows; a learner that finds the share c0 of the largest edge gains c0^2 as much."""
         if search not in SEARCHES:
             raise ValueError(f"search must be one of {', '.join(map(repr, SEARCHES))}, not {search!r}.")

@@ -60,7 +60,7 @@ class Diagnosis:
     >>> report = diagnose(np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]))
     >>> report.split
     (array([2]), array([0, 1]))
-    >>> print(report.weighting, report.margins)
+    >>> print(report.weighting, report.margins.round(9) + 0.0)
     [0.5 0.5 0. ] [0. 0. 1.]
     """
 

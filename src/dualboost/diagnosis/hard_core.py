@@ -7,6 +7,7 @@ Otherwise the problem falls into these two (Theorem 17).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,8 +19,9 @@ from dualboost.diagnosis.finding import Finding, Verdict, Watch, by_program, ver
 from dualboost.diagnosis.generation import CoreSearch
 from dualboost.diagnosis.rates import promises
 from dualboost.diagnosis.report import Diagnosis
-from dualboost.game import Game
+from dualboost.game import Game, Pool, State
 from dualboost.learners import Learner, Matrix, Oracle, Stumps
+from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
@@ -176,7 +178,7 @@ def _diagnosis(oracle: Oracle, finding: Finding, verdict: Verdict, duplicates: D
         verdict = _interim(oracle, verdict, pairs)
     undecided = ~(verdict.on | verdict.off)
     regime = _regime(verdict.on, verdict.off)
-    gamma, gamma_bound = _gamma(oracle, verdict)
+    gamma, gamma_bound = _gamma(oracle, finding.hypotheses, verdict)
     return Diagnosis(
         regime, verdict.on, undecided, verdict.psi, verdict.w, verdict.margins, verdict.edge, gamma, gamma_bound,
         pairs, promises(regime, gamma, oracle.rows), finding.hypotheses, finding.n_rounds, finding.status,
@@ -200,19 +202,29 @@ def _regime(on: np.ndarray, off: np.ndarray) -> str:
     return "mixed" if on.any() and off.any() else "undecided"
 
 
-def _gamma(oracle: Oracle, verdict: Verdict) -> tuple[float, float]:
+def _gamma(oracle: Oracle, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> tuple[float, float]:
     """The largest margin that all rows can have: reached, and the most possible."""
     if verdict.on.any():
         return 0.0, 0.0
-    z = verdict.margins
-    reached, bound = max(float(z.min()), 0.0), _least_edge(oracle, z)
+    reached, bound = max(float(verdict.margins.min()), 0.0), _least_edge(oracle, verdict.margins)
     listed = isinstance(oracle, MatrixOracle) and np.prod(oracle.A.shape) <= _PROGRAM
     if not verdict.off.all() or not (listed or len(oracle.rows) <= _GAMMA_ROWS):
         return reached, bound
-    accuracy = 0.0 if listed else _GAMMA_ACCURACY
-    game = Game(SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9, rtol=accuracy)
-    certificate = play(game, LPBoost(), _GAMMA_ROUNDS if not listed else 10 * oracle.A.shape[1]).certificate
+    game = Game(
+        SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9, rtol=0.0 if listed else _GAMMA_ACCURACY
+    )
+    booster = LPBoost()
+    start = booster.start(game, None if listed else _as_state(game, hypotheses, verdict))
+    certificate = play(game, booster, 10 * len(hypotheses) if listed else _GAMMA_ROUNDS, start).certificate
     return max(reached, certificate.objective), min(bound, certificate.bound)
+
+
+def _as_state(game: Game, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> State:
+    """The separating ensemble as the end of a run that another may go on from."""
+    pool = Pool()
+    for hypothesis in hypotheses:
+        pool.number(hypothesis)
+    return State(verdict.w, verdict.margins, np.array(game.rows.prior), game.loss, pool)
 
 
 def _least_edge(oracle: Oracle, z: np.ndarray) -> float:

@@ -25,8 +25,9 @@ At most this counts as none."""
 _STEPS = 80
 _PATIENCE = 5
 _BALANCED = 1e-15  # the largest edge, relative to the weights, that rounding leaves
-_SETTLED = 1e-6  # the share of the loss that a step still gains once the rows that balance have found their place
+_SETTLED = 1e-3  # the share of the loss that a step still gains once the rows that balance have found their place
 _STILL = 1e-2  # rows that a settled step moves less than this are taken for balanced
+_SHARES = (1e-3, 1e-6, 1e-9, 1e-12, 0.0)  # of the largest weight
 _POSITIVE = 1e-9  # the margin, relative to the weight of the ensemble, that rounding cannot make
 _FLAT = 1e-9  # the margin of such rows, relative to the others', that counts as 0
 
@@ -96,9 +97,22 @@ def _step(d: np.ndarray, u: np.ndarray, gain: float) -> float:
 
 
 def _split(B, w: np.ndarray, d: np.ndarray, still: np.ndarray) -> Separation | None:
+    """Separate the other rows from the still ones, or from those of them that have weight.
+
+    A row that has all but lost its weight moves at random, and may look still by chance.
+    """
+    tried = set()
+    for share in _SHARES:
+        kept = still & (d >= share * d.max())
+        if int(kept.sum()) not in tried and not kept.all() and kept.any():
+            tried.add(int(kept.sum()))  # the sets are nested
+            if (found := _separated_from(B, w, d, kept)) is not None:
+                return found
+    return None
+
+
+def _separated_from(B, w: np.ndarray, d: np.ndarray, still: np.ndarray) -> Separation | None:
     """The part of w that leaves the still rows where they are, if all the others gain by it."""
-    if still.all() or not still.any():
-        return None
     factor, ridge = factor_ridged(gram(B[still], np.ones(int(still.sum()))), 1e-10)
     x = w
     for _ in range(4):  # each pass shrinks what the still rows see by the ridge; what they do not see stays

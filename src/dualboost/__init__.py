@@ -5,6 +5,7 @@
 
 from importlib.metadata import version as _version
 
+from dualboost.diagnosis import Diagnosis, diagnose
 from dualboost.estimators import (
     Comparison,
     ERLPBoostClassifier,
@@ -21,6 +22,7 @@ from dualboost.solve import Solution, solve
 
 __all__ = [
     "Comparison",
+    "Diagnosis",
     "ERLPBoostClassifier",
     "LPBoostClassifier",
     "MLPBoostClassifier",
@@ -29,6 +31,7 @@ __all__ = [
     "Solution",
     "TotalBoostClassifier",
     "compare",
+    "diagnose",
     "load_model",
     "reweight",
     "save_model",

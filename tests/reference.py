@@ -61,13 +61,13 @@ def entropic_residual(d, z, eta, caps, prior, atol=1e-13) -> float:
     return worst / scale
 
 
-def euclidean_by_bisection(v: np.ndarray, caps: np.ndarray) -> np.ndarray:
-    """The nearest point of {0 <= d <= caps, sum d = 1}: d = clip(v - tau, 0, caps), tau by 200 halvings."""
-    low, high = v.min() - 1.0 - caps.max(), v.max()
+def euclidean_by_bisection(v: np.ndarray, caps: np.ndarray, copies: np.ndarray | float = 1.0) -> np.ndarray:
+    """The nearest point of {0 <= d <= caps, sum d = 1}: d = clip(v - tau * copies, 0, caps), tau by 200 halvings."""
+    low, high = ((v - 1.0 - caps.max()) / copies).min(), (v / copies).max()
     for _ in range(200):
         tau = (low + high) / 2
-        low, high = (tau, high) if np.clip(v - tau, 0, caps).sum() >= 1 else (low, tau)
-    return np.clip(v - (low + high) / 2, 0, caps)
+        low, high = (tau, high) if np.clip(v - tau * copies, 0, caps).sum() >= 1 else (low, tau)
+    return np.clip(v - (low + high) / 2 * copies, 0, caps)
 
 
 def random_points(caps: np.ndarray, count: int, seed: int) -> list[np.ndarray]:
@@ -173,7 +173,8 @@ class Model:
         import cvxpy as cp
 
         d = cp.Variable(len(v))
-        return conic(cp.sum_squares(d - v) / 2 + self.cost_expression(d), self.limits(d))
+        distance = (1 / self.weights) @ cp.square(d - v) / 2
+        return conic(distance + self.cost_expression(d), self.limits(d))
 
     def conic_game(self, A: np.ndarray) -> float:
         """min over d of the largest |edge| plus the price: what no ensemble of weight 1 exceeds."""

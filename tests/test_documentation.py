@@ -28,6 +28,8 @@ EXEMPT = {
     "Solution",
     "Comparison",
 }
+EXEMPT |= {"Regularizer"}
+EXEMPT |= {"Regularizer"}
 PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
 
 

@@ -28,10 +28,10 @@ from dualboost.game import Game
 from dualboost.learners import Answer, Learner, Matrix, Oracle, Stumps
 from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
 from dualboost.rows import Rows
-from dualboost.sets import Ball, BinaryEntropy, Capped, Penalty, Simplex, WeightSet
+from dualboost.sets import Balanced, Ball, BinaryEntropy, Capped, Groups, Penalty, Simplex, WeightSet
 from dualboost.sets.binary_entropy import BinaryEntropySimplex
 from dualboost.sets.capped import CappedSimplex
-from reference import BinaryEntropyModel, Model, NormModel
+from reference import BinaryEntropyModel, GroupsModel, Model, NormModel
 
 # The same examples every time: a failure belongs to the change that caused it. HYPOTHESIS_PROFILE=search looks further.
 settings.register_profile("dualboost", deadline=None, derandomize=True, max_examples=30, database=None)
@@ -69,6 +69,15 @@ def feasible(radius: float, m: int, p: float) -> float:
     return max(radius, m ** (1 / p - 1))
 
 
+def thirds(m: int) -> np.ndarray:
+    return np.arange(m) % 3
+
+
+def two_halves(m: int) -> tuple[dict, dict]:
+    shares = {False: 0.5, True: 0.5} if m > 1 else {}
+    return shares, shares
+
+
 SETS = {
     "simplex": SetCase(lambda m: Simplex(), Model),
     "nu 0.3": SetCase(lambda m: Capped(nu=0.3), lambda k: Model(k, share(k) / 0.3)),
@@ -86,11 +95,33 @@ SETS = {
     "l2 penalty": SetCase(lambda m: Penalty(2, 0.5), lambda k: NormModel(k, 2, nu=0.5)),
     "l inf penalty": SetCase(lambda m: Penalty(np.inf, 1.5), lambda k: NormModel(k, np.inf, nu=1.5)),
     "binary entropy": SetCase(lambda m: BinaryEntropy(), BinaryEntropyModel),
+    "groups": SetCase(
+        lambda m: Groups(thirds(m), caps={0: 0.25} if m > 1 else None),
+        lambda k: GroupsModel(k, thirds(len(k)), {0: 0.25} if len(k) > 1 else {}, {}),
+    ),
+    "groups, floors and rows": SetCase(
+        lambda m: Groups(
+            thirds(m), {2: 0.5} if m > 2 else None, {1: 0.35} if m > 2 else None, row_caps=uneven_caps(m) * 1.5
+        ),
+        lambda k: GroupsModel(
+            k,
+            thirds(len(k)),
+            {2: 0.5} if len(k) > 2 else {},
+            {1: 0.35} if len(k) > 2 else {},
+            uneven_caps(len(k)) * 1.5 * k,
+        ),
+    ),
+    "balanced": SetCase(
+        lambda m: Balanced(np.arange(m) % 4 > 0),
+        lambda k: GroupsModel(k, np.arange(len(k)) % 4 > 0, *two_halves(len(k))),
+    ),
 }
 
 
 def for_copies(weight_set: WeightSet, copy_of: np.ndarray) -> WeightSet:
-    """The set for rows that were copied: row i of the copies is row copy_of[i], with its cap."""
+    """The set for rows that were copied: row i of the copies is row copy_of[i], with its cap and group."""
+    if isinstance(weight_set, Groups):
+        return weight_set.of_rows(copy_of)
     caps = getattr(weight_set, "caps", None)
     return weight_set if caps is None else Capped(caps=caps[copy_of])
 

@@ -253,6 +253,47 @@ class NormModel(Model):
         return cp.norm(cp.multiply(self.scale, d), "inf" if self.p == np.inf else self.p)
 
 
+class GroupsModel(Model):
+    """The total weight of each group within limits; by linear programs."""
+
+    exact = False
+
+    def __init__(self, weights, groups, caps: dict, floors: dict, row_caps=None):
+        super().__init__(weights, row_caps)
+        self.labels = np.unique(groups)
+        self.member = np.array([np.asarray(groups) == label for label in self.labels]).astype(float)
+        self.high = np.array([caps.get(label, 1.0) for label in self.labels.tolist()])
+        self.low = np.array([floors.get(label, 0.0) for label in self.labels.tolist()])
+
+    def inside(self, d, atol=1e-12):
+        total = self.member @ d
+        return super().inside(d, atol) and np.all(total <= self.high + atol) and np.all(total >= self.low - atol)
+
+    def _lowest(self, z):
+        both = np.vstack([self.member, -self.member])
+        scale = np.abs(z).max() or 1.0
+        bounds, ones = [(0, c) for c in self.caps], np.ones((1, len(z)))
+        value, d = _optimum(z / scale, both, np.concatenate([self.high, -self.low]), bounds, ones, [1.0])
+        return scale * value, d
+
+    def relaxed_margin(self, z):
+        return self._lowest(z)[0]
+
+    def largest_divergence(self):
+        """No row weighs more than it may, nor more than its group: log of the largest limit over the prior."""
+        limit = np.minimum(self.caps, self.high @ self.member)
+        return float(np.log((limit / self.prior).max()))
+
+    def points(self, count, seed):
+        rng = np.random.default_rng(seed)
+        corners = [np.clip(self._lowest(rng.normal(size=len(self.caps)))[1], 0, self.caps) for _ in range(count)]
+        corners = [d / d.sum() for d in corners]
+        return corners + [rng.dirichlet(np.ones(count)) @ np.array(corners) for _ in range(count)]
+
+    def limits(self, d):
+        return [*super().limits(d), self.member @ d <= self.high, self.member @ d >= self.low]
+
+
 class BinaryEntropyModel(Model):
     """The simplex with the binary entropy, summed over copies of d/k each."""
 

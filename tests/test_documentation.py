@@ -29,7 +29,6 @@ EXEMPT = {
     "Comparison",
 }
 EXEMPT |= {"Regularizer"}
-EXEMPT |= {"Regularizer"}
 PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
 
 

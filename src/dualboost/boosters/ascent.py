@@ -66,7 +66,7 @@ def training_error(prior: np.ndarray, z: np.ndarray) -> float:
     >>> training_error(np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.0, -1.0]))
     0.5
     """
-    return float(prior[z <= 0].sum())
+    return min(1.0, float(prior[z <= 0].sum()))
 
 
 def training_error_bound(

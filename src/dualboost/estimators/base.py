@@ -6,6 +6,7 @@ A final class names its parameters, checks them in its `fit`, chooses the parts 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from dualboost.boosters import Booster
 from dualboost.estimators.progress import progress
 from dualboost.estimators.validation import TrainingData, predict_input, thread_count, training_data
-from dualboost.game import Game
+from dualboost.game import Game, State
 from dualboost.learners import Learner, Oracle, Predictor, Stumps
 from dualboost.losses import Loss
 from dualboost.rows import Rows
@@ -61,11 +62,14 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         rows = Rows.of(len(data.signs) if data.weights is None else data.weights, thread_count(self.n_jobs))
         return data, rows
 
-    def _train(self, data: TrainingData, rows: Rows, parts: Parts, title: str) -> tuple[Game, Outcome]:
-        """Play the game of these parts."""
+    def _train(
+        self, data: TrainingData, rows: Rows, parts: Parts, title: str, note: Callable[[State], None] | None = None
+    ) -> tuple[Game, Outcome]:
+        """Play the game of these parts; `note` sees every state."""
         oracle = parts.learner.bind(data.X, data.signs, rows)
         game = Game(parts.loss.bind(rows), oracle, rows, parts.budget, parts.tol, parts.rtol)
-        with progress(title, self.max_iter, self.verbose) as watch:
+        with progress(title, self.max_iter, self.verbose) as draw:
+            watch = draw if note is None else lambda state: (note(state), draw and draw(state))[1]
             return game, play(game, parts.booster, self.max_iter, watch=watch)
 
     def _keep(self, data: TrainingData, oracle: Oracle, outcome: Outcome) -> None:

@@ -1,8 +1,8 @@
 """SparseBoost: Euclidean mirror ascent with an l1 term (Naghibi & Pfister, Algorithm 2 and Theorem 4).
 
 The row weights are shifted towards zero by alpha, clipped there, and projected to the set. The paper expects alpha to
-make them sparser. It does not: what the shift takes, the projection gives back to every row alike, so a larger alpha
-makes the row weights denser. Zeros come from the clipping, and alpha = 0 has most of them.
+make them sparser. It does not: what shift and clipping take, the projection gives back to every row alike, so a larger
+alpha makes the row weights denser, and even alpha = 0 is denser than the one exact projection of `MirrorAscent`.
 """
 
 from __future__ import annotations

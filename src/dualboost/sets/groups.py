@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import rel_entr
 
+from dualboost import kernels
 from dualboost.rows import Rows
 from dualboost.sets.base import BoundSet, WeightSet
 from dualboost.sets.capped import Capped, CappedSimplex
-from dualboost.sets.norms import frozen, inner
+from dualboost.sets.norms import frozen
 
 __all__ = ["Balanced", "GroupedSimplex", "Groups"]
 
@@ -201,11 +202,12 @@ class GroupedSimplex(BoundSet):
                 d[chosen] = limit[g] * within(simplex, chosen, float(limit[g]))
             free &= ~pegged
             mass -= float(limit[pegged].sum())
-            d[free[self.codes]] = 0.0
-        return np.minimum(d, self._each)
+        else:
+            d[free[self.codes]] = 0.0  # nothing is left for them
+        return d if self.caps.min() >= 1 else np.minimum(d, self._each, out=d)
 
     def relaxed_margin(self, z: np.ndarray) -> float:
-        return inner(self.vertex(z), z, self.rows)
+        return self.rows.add(kernels.dot(self.vertex(z), z, self.rows.threads))
 
     def vertex(self, z: np.ndarray) -> np.ndarray:
         return self._solve(lambda simplex, chosen, mass: simplex.vertex(z[chosen]))

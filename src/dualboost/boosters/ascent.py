@@ -33,6 +33,8 @@ class Ascent:
     """How far every distribution that the ensemble is wrong on must be from the prior."""
     theta: np.ndarray | None = None
     """Where the row weights are, before their projection (SparseBoost) or in the dual (active updates)."""
+    left: float = 1.0
+    """What the row weights sum to before they are made a distribution, where they shrink (SparseBoost, MadaBoost)."""
 
 
 def weight_set(game: Game, who: str) -> BoundSet:

@@ -70,24 +70,18 @@ class MadaBoost(Booster):
         return edge_verdict(game, state, answer)
 
     def update(self, game: Game, state: State, answer: Answer) -> State:
-        rows, mass = game.rows, state.memory.mass / game.budget
-        left = rows.add(float(_capped_weights(rows.prior, mass * state.z).sum()))
-        edge = abs(float(answer.edges[0]))
+        rows, left, edge = game.rows, state.memory.left, abs(float(answer.edges[0]))
         size = Euclidean().size(rows, answer.columns[0])
         share = left / size if self.step == "weight" else rows.add(training_error(rows.prior, state.z))
         step = edge * share
         gain = state.memory.gain + step * edge * left - size * step**2 / 2
-        w, z, total = grown(game, state, answer, step)
-        y = _capped_weights(rows.prior, total / game.budget * z)
-        d = y / rows.add(float(y.sum()))
-        return replace(state, w=w, z=z, d=d, t=state.t + 1, memory=Ascent(total, gain))
+        w, z, mass = grown(game, state, answer, step)
+        y = rows.prior * np.exp(np.minimum(z * (-mass / game.budget), 0.0))
+        left = rows.add(float(y.sum()))
+        return replace(state, w=w, z=z, d=y / left, t=state.t + 1, memory=Ascent(mass, gain, left=left))
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:
         return None
-
-
-def _capped_weights(prior: np.ndarray, z: np.ndarray) -> np.ndarray:
-    return prior * np.exp(-np.maximum(z, 0.0))
 
 
 def potential(prior: np.ndarray, z: np.ndarray) -> float:

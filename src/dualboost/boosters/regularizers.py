@@ -154,6 +154,8 @@ class Euclidean(Regularizer):
         return rows.add(float(rows.prior @ (d / rows.prior - 1.0) ** 2)) / 2
 
     def size(self, rows: Rows, column: np.ndarray) -> float:
+        if column.dtype == np.int8 and rows.uniform:  # +-1, or 0 where a hypothesis abstains
+            return rows.add(np.count_nonzero(column) / len(rows))
         return rows.add(float(rows.prior @ np.square(column, dtype=np.float64)))
 
     def radius(self, bound_set: BoundSet) -> float:

@@ -81,7 +81,7 @@ class SparseBoost(Booster):
         rows, column = game.rows, answer.columns[0]
         size = Euclidean().size(rows, column)
         here = state.d if self.project else state.memory.theta
-        edge = abs(float(answer.edges[0])) * (1.0 if self.project else rows.add(float(here.sum())))
+        edge = abs(float(answer.edges[0])) * (1.0 if self.project else state.memory.left)
         step = edge / size
         # The printed objective has no 1/2 before its square, which halves the shift.
         toll = self.alpha * edge * step * (0.5 if self.project else 1.0)
@@ -91,7 +91,7 @@ class SparseBoost(Booster):
         gain = state.memory.gain + step * edge - size * step**2 / 2 - toll * (1.0 - left)
         w, z, mass = grown(game, state, answer, step)
         d = weight_set(game, "SparseBoost").euclidean(y) if self.project else y / left if left > 0 else state.d
-        return replace(state, w=w, z=z, d=d, t=state.t + 1, memory=Ascent(mass, gain, y))
+        return replace(state, w=w, z=z, d=d, t=state.t + 1, memory=Ascent(mass, gain, y, left))
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:
         return None

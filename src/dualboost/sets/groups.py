@@ -130,7 +130,7 @@ class GroupedSimplex(BoundSet):
         self.high = np.minimum(high, room)
         self._check(room)
         self.radius = 0.0 if self._one_point(room) else self._largest_divergence()
-        self.forget()
+        self._parts: dict[tuple[bytes, float], tuple[np.ndarray | slice, CappedSimplex]] = {}
 
     def _check(self, room: np.ndarray) -> None:
         if self.low.sum() > 1 + _ROUNDING:
@@ -165,7 +165,8 @@ class GroupedSimplex(BoundSet):
         return max(0.0, float(total[used] @ np.log(tallest[used])))
 
     def forget(self) -> None:
-        self._parts: dict[tuple[bytes, float], tuple[np.ndarray | slice, CappedSimplex]] = {}
+        for _, simplex in self._parts.values():
+            simplex.forget()
 
     def _part(self, free: np.ndarray, mass: float) -> tuple[np.ndarray | slice, CappedSimplex]:
         """The rows of these groups, and the capped simplex that they fill with this mass."""

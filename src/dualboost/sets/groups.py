@@ -136,7 +136,9 @@ class GroupedSimplex(BoundSet):
         if self.low.sum() > 1 + _ROUNDING:
             raise ValueError(f"The floors of the groups sum to {self.low.sum():.6g}: lower them to at most 1 in all.")
         if self.high.sum() < 1 - 1e-12:
-            raise ValueError(f"The groups may weigh {self.high.sum():.6g} in all: raise their caps to at least 1.")
+            raise ValueError(
+                f"The groups and their rows may weigh {self.high.sum():.6g} in all: raise their caps to at least 1."
+            )
         if np.any(self.low > self.high + _ROUNDING):
             raise ValueError("A group's floor is above its cap, or above what its rows may weigh: lower the floor.")
         self.low = np.minimum(self.low, self.high)

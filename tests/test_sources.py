@@ -18,7 +18,13 @@ def test_caps_make_use_of_a_bad_source(name):
     if not path.exists():
         pytest.skip(f"no data set at {path}: set DUALBOOST_DATA to the folder that holds it")
     table = np.genfromtxt(path, delimiter=",", skip_header=1)
-    rng = np.random.default_rng(0)
+    capped, *others = np.mean([errors(table, seed) for seed in range(3)], axis=0)
+    assert capped < 0.9 * min(others)
+
+
+def errors(table: np.ndarray, seed: int) -> list[float]:
+    """Test error with caps, with the bad source dropped, mixed in, weighted down."""
+    rng = np.random.default_rng(seed)
     table = table[rng.permutation(len(table))]
     X, y = table[:, :-1], (table[:, -1] > 0).astype(int)
     n = len(y) // 2
@@ -26,12 +32,11 @@ def test_caps_make_use_of_a_bad_source(name):
     labels = np.where(secondary & (rng.random(n) < 0.3), 1 - y[:n], y[:n])
 
     def error(model, rows=slice(None), **given):
-        return np.mean(model.fit(X[:n][rows], labels[rows], **given).predict(X[n:]) != y[n:])
+        return float(np.mean(model.fit(X[:n][rows], labels[rows], **given).predict(X[n:]) != y[n:]))
 
-    capped = error(SmoothBoostClassifier(1.1, max_iter=150), secondary=secondary)
-    others = [
+    return [
+        error(SmoothBoostClassifier(1.1, max_iter=150), secondary=secondary),
         error(MABoostClassifier(max_iter=150), ~secondary),
         error(MABoostClassifier(max_iter=150)),
         error(MABoostClassifier(max_iter=150), sample_weight=np.where(secondary, 0.1, 1.0)),
     ]
-    assert capped < 0.85 * min(others)

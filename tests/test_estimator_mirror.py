@@ -1,5 +1,7 @@
 """The classifiers of the mirror-ascent family: limits on row weights, bounds in every round, metadata routing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn
@@ -9,7 +11,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dualboost import MABoostClassifier, MadaBoostClassifier, SmoothBoostClassifier, SparseBoostClassifier
+from dualboost import (
+    MABoostClassifier,
+    MadaBoostClassifier,
+    MarginBoostClassifier,
+    SmoothBoostClassifier,
+    SparseBoostClassifier,
+    load_model,
+    save_model,
+)
+from dualboost.boosters import Euclidean, MirrorAscent
 
 MAKERS = {
     "MABoost": lambda **o: MABoostClassifier(**o),
@@ -132,6 +143,24 @@ def test_sparse_boost_takes_rows_out(data):
     sparser = SparseBoostClassifier(0.2, project=False, max_iter=60).fit(X, y)
     assert dense.history_["nonzero"].min() == 1.0
     assert sparser.history_["nonzero"][-1] < sparse.history_["nonzero"][-1] < 1.0
+
+
+@every_maker
+def test_saved_and_loaded(data, make, tmp_path):
+    X, y = data
+    model = make(max_iter=10).fit(X, y)
+    save_model(model, tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert again.bounds_ == model.bounds_ and set(again.history_) == set(model.history_)
+
+
+def test_a_booster_survives_as_a_parameter(data, tmp_path):
+    X, y = data
+    booster = MirrorAscent(Euclidean(), "lazy", "search")
+    model = MarginBoostClassifier(nu=0.4, booster=booster, max_iter=20).fit(X, y)
+    save_model(model, tmp_path / "model")
+    assert load_model(tmp_path / "model").booster == booster == replace(booster)
 
 
 # ---- metadata routing -----------------------------------------------------------------------------------------------

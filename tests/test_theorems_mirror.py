@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import reference
 from conftest import matrix_game
-from dualboost.boosters import Booster, Euclidean, MadaBoost, MirrorAscent, Regularizer, SparseBoost, mada
+from dualboost.boosters import Booster, Corrective, Euclidean, MadaBoost, MirrorAscent, Regularizer, SparseBoost, mada
 from dualboost.boosters.ascent import margin_bound, rounds_needed, training_error, training_error_bound
 from dualboost.game import State, rounds
 from dualboost.rows import Rows
@@ -408,6 +408,22 @@ def test_theorem_1_with_the_double_projection(weights):
 def test_the_lazy_update_refuses_the_double_projection():
     with pytest.raises(ValueError, match="lazy"):
         MirrorAscent(Euclidean(double=True), "lazy")
+
+
+@both_regularizers
+@both_updates
+@pytest.mark.parametrize("nu", [1e-3, 0.4])
+def test_a_run_that_starts_from_another_ensemble_keeps_its_bound(regularizer, update, nu):
+    for A in INSTANCES[:3]:
+        game = matrix_game(A, Capped(nu=nu), 1e-9)
+        first = next(islice(rounds(game, Corrective(step="search")), 5, None))[0]
+        booster = MirrorAscent(regularizer, update)
+        for state, _ in islice(rounds(game, booster, booster.start(game, first)), 40):
+            wrong = training_error(shares(None, 12), state.z)
+            assert wrong <= max(nu, booster.regularizer.error_bound(state.memory.gain)) + 1e-12
+        again = booster.start(game, state)
+        np.testing.assert_array_equal(again.z, state.z)
+        assert again.memory.mass == state.memory.mass
 
 
 # ---- numbers and words ----------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ class MirrorAscent(Booster):
     regularizer : {"entropic", "euclidean"} or Regularizer
         How far apart two row weights are. "euclidean" makes rows weigh exactly nothing.
     update : {"active", "lazy"}
-        Move from the projected row weights, or from the sum of all moves.
+        Move from the projected row weights, or from the sum of all moves. `lazy=True` says the latter too.
     step : {"edge", "max margin", "adaptive", "search"}
         The edge; the edge over the root of the round's number, whose margin tends to the largest one; the edge over
         the size of the column, longer for hypotheses that abstain; or a search that never gains less than "adaptive".
@@ -61,18 +61,25 @@ class MirrorAscent(Booster):
     lazy: bool
     step: str
 
-    def __init__(self, regularizer: str | Regularizer = "entropic", update: str = "active", step: str = "edge"):
-        # By hand, because `update` is also what a booster does.
+    def __init__(
+        self,
+        regularizer: str | Regularizer = "entropic",
+        update: str = "active",
+        step: str = "edge",
+        lazy: bool = False,
+    ):
+        # By hand, because `update` is also what a booster does; `lazy` so that a copy can be made of the fields.
         for name, value, known in (("update", update, _UPDATES), ("step", step, _STEPS)):
             if value not in known:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, not {value!r}.")
         chosen = regularizer_of(regularizer)
-        if update == "lazy" and not chosen.exact:
+        lazy = bool(lazy) or update == "lazy"
+        if lazy and not chosen.exact:
             raise ValueError(
                 "A double projection is no exact one, and the lazy update, which never returns to the projected "
                 "weights, would lose its bound: use update='active'."
             )
-        for name, field in (("regularizer", chosen), ("lazy", update == "lazy"), ("step", step)):
+        for name, field in (("regularizer", chosen), ("lazy", lazy), ("step", step)):
             object.__setattr__(self, name, field)
 
     def start(self, game: Game, previous: State | None = None) -> State:

@@ -246,11 +246,9 @@ BOOSTERS: dict[str, Booster] = {
     "mirror ascent, lazy max margin": MirrorAscent(update="lazy", step="max margin"),
     "mirror ascent, euclidean": MirrorAscent("euclidean", step="adaptive"),
     "mirror ascent, euclidean lazy": MirrorAscent("euclidean", "lazy", "search"),
-    "mirror ascent, double": MirrorAscent(Euclidean(double=True)),
     "SparseBoost": SparseBoost(alpha=0.25),
     "SparseBoost, not projected": SparseBoost(alpha=0.25, project=False),
     "MadaBoost": MadaBoost(),
-    "MadaBoost, error": MadaBoost(step="error"),
 }
 
 

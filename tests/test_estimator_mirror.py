@@ -80,6 +80,15 @@ def test_weights_of_zero_are_absent_rows(data, make):
     assert np.all(whole.sample_distribution_[weights == 0] == 0) and np.all(np.isnan(whole.margins_[weights == 0]))
 
 
+@every_maker
+def test_nothing_to_learn_and_nothing_to_ask(make):
+    idle = make().fit(np.zeros((4, 1)), [0, 1, 0, 1])
+    assert idle.n_iter_ == 0 and idle.predict(np.zeros((2, 1))).tolist() == [0, 0] and idle.status_
+    X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 1, 1, 1])
+    perfect = make().fit(X, y)
+    assert perfect.score(X, y) == 1 and perfect.n_iter_ < 10 and perfect.history_["error"][-1] == 0
+
+
 # ---- limits ---------------------------------------------------------------------------------------------------------
 
 

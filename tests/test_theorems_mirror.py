@@ -52,7 +52,7 @@ class Round:
         return float(self.edges[-1])
 
 
-def run(A, weight_set, booster: Booster, weights=None, most: int = 80, least: int = 4) -> list[Round]:
+def run(A, weight_set, booster: Booster, weights=None, most: int = 50, least: int = 4) -> list[Round]:
     """Every state; the edges and sizes are those of the rounds that led to it."""
     game, p = matrix_game(A, weight_set, 1e-9, weights), shares(weights, len(A))
     edges, sizes, out = [], [], []
@@ -219,7 +219,7 @@ def test_theorem_2_the_margin(regularizer, update, step, nu, weights):
         game = matrix_game(A, Capped(nu=nu), 1e-9, weights)
         radius = booster.regularizer.radius(game.loss.set)
         caps = np.minimum(shares(weights, len(A)) / nu, 1.0)
-        for here in run(A, Capped(nu=nu), booster, weights, 60)[1:]:
+        for here in run(A, Capped(nu=nu), booster, weights, 40)[1:]:
             margin = reference.average_lowest(here.state.z, caps)
             assert margin >= margin_bound(here.state.memory, radius) - 1e-9
 

@@ -68,7 +68,10 @@ def training_error(prior: np.ndarray, z: np.ndarray) -> float:
     >>> training_error(np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.0, -1.0]))
     0.5
     """
-    return min(1.0, float(prior[z <= 0].sum()))
+    wrong = z <= 0
+    if prior.strides == (0,):  # equal weights are a view of one number
+        return np.count_nonzero(wrong) / len(z) * min(1.0, float(prior[0]) * len(z))
+    return min(1.0, float(prior @ wrong))
 
 
 def training_error_bound(

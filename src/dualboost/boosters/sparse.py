@@ -73,9 +73,8 @@ class SparseBoost(Booster):
         return game.oracle.best(state.d)
 
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
-        if not state.memory.theta.any():
-            return "every row weight was clipped to zero"
-        return edge_verdict(game, state, answer)
+        nothing_left = not self.project and state.memory.left == 0
+        return edge_verdict(game, state, answer) or "every row weight was clipped to zero" * nothing_left
 
     def update(self, game: Game, state: State, answer: Answer) -> State:
         rows, column = game.rows, answer.columns[0]

@@ -126,7 +126,7 @@ class GroupedSimplex(BoundSet):
         self.rows, self.codes, self.caps = rows, codes, row_caps
         self.low, high = limits
         self._each = np.broadcast_to(row_caps, codes.shape)
-        room = np.bincount(codes, self._each, minlength=len(high))
+        room = rows.add(np.bincount(codes, self._each, minlength=len(high)))
         self.high = np.minimum(high, room)
         self._check(room)
         self.radius = 0.0 if self._one_point(room) else self._largest_divergence()
@@ -187,6 +187,9 @@ class GroupedSimplex(BoundSet):
         room = float(caps.sum()) * (len(prior) if len(caps) == 1 else 1)
         return chosen, CappedSimplex(rows, np.minimum(caps / min(room, 1.0), 1.0))
 
+    def _totals(self, d: np.ndarray) -> np.ndarray:
+        return self.rows.add(np.bincount(self.codes, d, minlength=len(self.high)))
+
     def _solve(self, within: Callable[[CappedSimplex, np.ndarray | slice, float], np.ndarray]) -> np.ndarray:
         """Pegging: where free totals leave their limits, the side that leaves by more is at its limit in the end."""
         d = np.zeros(len(self.rows))
@@ -194,7 +197,7 @@ class GroupedSimplex(BoundSet):
         while free.any() and mass > _ROUNDING:
             chosen, simplex = self._part(free, mass)
             d[chosen] = mass * within(simplex, chosen, mass)
-            total = np.bincount(self.codes, d, minlength=len(free))
+            total = self._totals(d)
             over, under = np.where(free, total - self.high, 0.0), np.where(free, self.low - total, 0.0)
             excess, lack = over[over > _ROUNDING].sum(), under[under > _ROUNDING].sum()
             if not excess and not lack:
@@ -227,7 +230,7 @@ class GroupedSimplex(BoundSet):
     def contains(self, d: np.ndarray, atol: float = 1e-9) -> bool:
         if not (np.all(d >= 0) and np.all(d <= self.caps * (1 + atol))):
             return False
-        total = np.bincount(self.codes, d, minlength=len(self.high))
+        total = self._totals(d)
         inside = np.all(total <= self.high + atol) and np.all(total >= self.low - atol)
         return bool(inside) and abs(self.rows.add(float(d.sum())) - 1) <= atol
 

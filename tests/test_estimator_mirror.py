@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sklearn
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_wine, make_classification
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -145,6 +145,27 @@ def test_caps(data):
     assert np.all(model.history_["error"] <= model.history_["error_bound"] + 1e-12)
 
 
+def test_several_classes_and_probabilities():
+    X, y = load_wine(return_X_y=True)
+    secondary = np.arange(len(y)) % 2 == 0
+    model = SmoothBoostClassifier(3, max_iter=30).fit(X, y, secondary=secondary)
+    assert model.score(X, y) > 0.9 and len(model.bounds_) == len(model.history_) == 3
+    assert all(set(words) == {"all", "primary", "secondary"} for words in model.bounds_)
+    for history in model.history_:
+        assert np.all(history["error"] <= history["error_bound"] + 1e-12)
+    np.testing.assert_array_equal(np.argmax(model.predict_proba(X), axis=1), model.predict(X))
+
+
+def test_caps_mean_the_same_on_parts_of_the_rows(data):
+    """Probabilities are learned on folds; caps that leave little room to all rows must leave as much to each fold."""
+    X, y = data
+    weights = 1.0 + np.arange(len(y)) % 3
+    caps = np.full(len(y), 1.05 / weights.sum())
+    model = MABoostClassifier(max_iter=10).fit(X, y, weights, caps=caps)
+    assert np.all(model.sample_distribution_ <= caps * weights * (1 + 1e-9))
+    assert model.predict_proba(X).shape == (len(y), 2)
+
+
 def test_sparse_boost_takes_rows_out(data):
     X, y = data
     dense = MABoostClassifier(max_iter=60).fit(X, y)
@@ -220,12 +241,17 @@ REFUSED = {
     "smoothness": (SmoothBoostClassifier(0.5), {}, "smoothness"),
     "smoothness is missing": (MABoostClassifier(), {"secondary": MASK}, "needs a smoothness"),
     "mask of numbers": (SmoothBoostClassifier(2), {"secondary": MASK.astype(int)}, "mask"),
-    "short mask": (SmoothBoostClassifier(2), {"secondary": MASK[1:]}, "one entry per row"),
+    "short mask": (SmoothBoostClassifier(2), {"secondary": MASK[1:]}, "one value for each"),
     "groups without limits": (MABoostClassifier(), {"groups": LABELS}, "groups need limits"),
-    "both": (MABoostClassifier(smoothness=2), {"groups": LABELS, "secondary": MASK}, "either secondary or groups"),
+    "both": (
+        MABoostClassifier(smoothness=2, group_caps={"web": 0.5}), {"groups": LABELS, "secondary": MASK},
+        "either secondary or groups"),
     "caps and smoothness": (MABoostClassifier(smoothness=2), {"caps": np.ones(240)}, "either caps"),
     "caps too small": (MABoostClassifier(), {"caps": np.full(240, 1e-3)}, "at least 1"),
     "no such group": (MABoostClassifier(group_caps={"wbe": 0.1}), {"groups": LABELS}, "wbe"),
+    "no groups": (MABoostClassifier(group_caps={"web": 0.1}), {}, "group of each row"),
+    "caps of zero": (MABoostClassifier(), {"caps": np.zeros(240)}, "positive"),
+    "caps of words": (MABoostClassifier(), {"caps": LABELS}, "number"),
     "shares": (MABoostClassifier(group_caps={"web": 1.5}), {"groups": LABELS}, "share"),
     "not a dict": (MABoostClassifier(group_caps=0.5), {"groups": LABELS}, "dict"),
     "caps that leave too little": (

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from dualboost.boosters import Booster
 from dualboost.boosters.ascent import training_error
 from dualboost.estimators.base import BoostedClassifier, Parts, check_learner
-from dualboost.estimators.limits import Asked, Limits, Promise, limits_of
-from dualboost.estimators.validation import check_whole_number
+from dualboost.estimators.limits import Asked, Limits, Promise, check_smoothness, limits_of
+from dualboost.estimators.validation import TrainingData, check_whole_number
 from dualboost.game import Game, State
 from dualboost.learners import Learner
 from dualboost.losses import SoftMargin
@@ -49,6 +50,7 @@ class AscentClassifier(BoostedClassifier):
 
     learner: Learner | None
     max_bins: int
+    bounds_: Any
 
     @abstractmethod
     def _booster(self) -> Booster:
@@ -58,19 +60,36 @@ class AscentClassifier(BoostedClassifier):
     def _error_bound(self, gain: float) -> float:
         """The bound of the theorem on the whole simplex, for the gain in the state's memory."""
 
-    def _ascend(self, X, y, sample_weight, asked: Asked):
+    @abstractmethod
+    def _asked(self) -> Asked:
+        """The limits on row weights among the parameters."""
+
+    def _ascend(self, X, y, sample_weight, extras: Mapping[str, Any] | None = None):
+        self._fit(X, y, sample_weight, extras)
+        if hasattr(self, "estimators_"):
+            self.bounds_ = [model.bounds_ for model in self.estimators_]
+        return self
+
+    def _check_parameters(self) -> None:
         check_whole_number("max_iter", self.max_iter, 1)
         check_whole_number("max_bins", self.max_bins, 2, 255)
+        check_learner(self.learner, self.max_bins)
+        if self._asked().smoothness is not None:
+            check_smoothness(self._asked().smoothness)
+        self._booster()
+
+    def _settled(self) -> dict[str, Any]:
+        return {}
+
+    def _fit_two(self, data: TrainingData, rows: Rows) -> None:
         learner, booster = check_learner(self.learner, self.max_bins), self._booster()
-        data, rows = self._start(X, y, sample_weight)
-        limits = limits_of(data, rows, asked)
+        limits = limits_of(data, rows, self._asked())
         diary = Diary(rows.prior, limits.promises[0] if limits.promises else None, self._error_bound)
         parts = Parts(learner, SoftMargin(limits.set), booster, tol=_CLOSED)
         game, outcome = self._train(data, rows, parts, type(self).__name__, diary.note)
         self._keep(data, game.oracle, with_the_last_ensemble(game, outcome))
         self.history_ = self.history_ | diary.columns()
         self.bounds_ = self._words(rows, limits, outcome.state)
-        return self
 
     def _words(self, rows: Rows, limits: Limits, state: State) -> dict[str, str]:
         bound = self._error_bound(state.memory.gain)

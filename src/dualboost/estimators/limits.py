@@ -16,19 +16,16 @@ from dualboost.estimators.validation import TrainingData
 from dualboost.rows import Rows
 from dualboost.sets import Capped, Groups, Simplex, WeightSet
 
-__all__ = ["Asked", "Limits", "Promise", "check_smoothness", "limits_of"]
+__all__ = ["Asked", "Limits", "Promise", "caps_times_rows", "check_groups", "check_smoothness", "limits_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What the caller gave: all optional, one entry per row where it is an array."""
+    """The limits among a classifier's parameters; what belongs to single rows comes with the data."""
 
     smoothness: float | None = None
-    secondary: np.ndarray | None = None
-    groups: np.ndarray | None = None
-    caps: np.ndarray | None = None
-    shares: tuple = (None, None)
-    """Caps and floors of the groups."""
+    group_caps: Mapping | None = None
+    group_floors: Mapping | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +55,10 @@ class Limits:
 
 
 def limits_of(data: TrainingData, rows: Rows, asked: Asked) -> Limits:
-    """The limits over the rows that have weight."""
-    secondary = _per_row("secondary", asked.secondary, data)
-    groups, caps = _per_row("groups", asked.groups, data), _per_row("caps", asked.caps, data)
+    """The limits over these rows; `data.extras` may have "secondary", "groups" and "caps_times_rows"."""
+    secondary, groups = data.extras.get("secondary"), data.extras.get("groups")
+    caps = data.extras.get("caps_times_rows")
+    caps = None if caps is None else caps / rows.total  # so that a part of the rows has the limits of the whole
     if caps is not None and (secondary is not None or asked.smoothness is not None):
         raise ValueError("Give either caps, one number per row, or a smoothness from which the caps are made.")
     if groups is None:
@@ -68,15 +66,6 @@ def limits_of(data: TrainingData, rows: Rows, asked: Asked) -> Limits:
     if secondary is not None:
         raise ValueError("Give either secondary or groups: a secondary source is a group with a cap.")
     return _group_limits(rows, groups, asked, caps)
-
-
-def _per_row(name: str, values, data: TrainingData) -> np.ndarray | None:
-    if values is None:
-        return None
-    array = np.asarray(values)
-    if array.shape != (data.n_given,):
-        raise ValueError(f"{name} must hold one entry per row: {data.n_given}, not an array of shape {array.shape}.")
-    return array if data.present is None else array[data.present]
 
 
 def _row_limits(rows: Rows, smoothness, secondary, caps) -> Limits:
@@ -118,12 +107,11 @@ def _two_sources(rows: Rows, smoothness, secondary: np.ndarray) -> Limits:
 
 def _group_limits(rows: Rows, groups: np.ndarray, asked: Asked, caps) -> Limits:
     present = set(groups.tolist())
-    most, floors = _of_present("caps", asked.shares[0], present), _of_present("floors", asked.shares[1], present)
-    if most is None and floors is None:
-        raise ValueError("groups need limits: group_caps={label: share}, group_floors={label: share}, or both.")
+    given = (asked.group_caps or {}, asked.group_floors or {})
+    most, floors = ({g: shares[g] for g in shares if g in present} for shares in given)
     nu = None if asked.smoothness is None else 1 / asked.smoothness
     weight_set = Groups(groups, most, floors, nu, caps)
-    free = [g for g in present if (most or {}).get(g, 1.0) >= 1]
+    free = [g for g in present if most.get(g, 1.0) >= 1]
     if floors or not free:
         words = "the errors alone might not be allowed all the weight: nothing is promised about their share"
         return Limits(weight_set, (), {"all": words})
@@ -132,18 +120,35 @@ def _group_limits(rows: Rows, groups: np.ndarray, asked: Asked, caps) -> Limits:
     return Limits(weight_set, (Promise("groups without a cap", np.isin(groups, free), least),), silence)
 
 
-def _of_present(name: str, shares, present: set) -> dict | None:
-    """The limits of the groups that have rows here; in a fold of a cross-validation some may have none."""
-    if shares is None:
-        return None
-    if not isinstance(shares, Mapping):
-        raise ValueError(f"group_{name} must be a dict from the label of a group to its share, not {shares!r}.")
-    found = {label: share for label, share in shares.items() if label in present}
-    if shares and not found:
-        raise ValueError(f"group_{name} speaks of {next(iter(shares))!r}, but no row is in any of its groups.")
-    return found
-
-
 def check_smoothness(smoothness) -> None:
     if not (isinstance(smoothness, Real) and 1 <= float(smoothness) < np.inf):
         raise ValueError(f"smoothness says how many times its share a row may weigh: at least 1, not {smoothness!r}.")
+
+
+def check_groups(groups, asked: Asked) -> None:
+    """Refuse limits without groups, groups without limits, and limits on other groups."""
+    limits = {"group_caps": asked.group_caps, "group_floors": asked.group_floors}
+    for name, shares in limits.items():
+        if not (shares is None or isinstance(shares, Mapping)):
+            raise ValueError(f"{name} must be a dict from the label of a group to its share, not {shares!r}.")
+        if shares is not None and groups is None:
+            raise ValueError(f"{name} needs the group of each row: fit(X, y, groups=labels).")
+        # A fold of a cross-validation may lack some of the groups, but hardly all.
+        if shares and not set(shares) & set(np.asarray(groups).tolist()):
+            raise ValueError(f"{name} speaks of {next(iter(shares))!r}, but no row is in any of its groups.")
+    if groups is not None and not any(limits.values()):
+        raise ValueError("groups need limits: group_caps={label: share}, group_floors={label: share}, or both.")
+
+
+def caps_times_rows(caps, sample_weight) -> np.ndarray | None:
+    """Caps relative to equal shares, which is what stays the same on a part of the rows."""
+    if caps is None:
+        return None
+    try:
+        caps = np.asarray(caps, dtype=np.float64)
+        total = float(len(caps) if sample_weight is None else np.sum(sample_weight))
+    except (TypeError, ValueError) as error:
+        raise ValueError("caps and sample_weight must hold one number per row.") from error
+    if not np.all(caps > 0):
+        raise ValueError("caps must be positive; give a row that may not count the sample weight 0 instead.")
+    return caps * total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dualboost.boosters import Booster, Euclidean, MadaBoost, MirrorAscent, SparseBoost
 from dualboost.boosters.regularizers import regularizer_of
 from dualboost.estimators.ascent import AscentClassifier
-from dualboost.estimators.limits import Asked, check_smoothness
+from dualboost.estimators.limits import Asked, caps_times_rows, check_groups
 
 __all__ = ["MABoostClassifier", "MadaBoostClassifier", "SmoothBoostClassifier", "SparseBoostClassifier"]
 
@@ -29,7 +29,7 @@ class MABoostClassifier(AscentClassifier):
         The most and the least share of the weight that each of the `groups` of `fit` may have.
     learner : Learner, default Stumps(max_bins)
     max_iter : int, default 300
-    max_bins, n_jobs, verbose
+    max_bins, calibrate, n_jobs, verbose
         As in `MarginBoostClassifier`.
 
     Attributes
@@ -39,7 +39,8 @@ class MABoostClassifier(AscentClassifier):
         "error_bound" (what it cannot exceed) and "nonzero" (the share of rows with any weight). Where groups have
         caps, error and bound are those of the other groups.
     bounds_ : dict from str to str
-        What is proved for the last ensemble, in words: for "all" rows, or for "primary" and "secondary" ones, ...
+        What is proved for the last ensemble, in words: for "all" rows, or for "primary" and "secondary" ones, ... Of
+        more than two classes a list, one for each class against the rest, like `history_`.
     classes_, certificate_, margins_, sample_distribution_, status_, n_iter_, feature_importances_, predictor_
         As in `MarginBoostClassifier`.
 
@@ -70,6 +71,7 @@ class MABoostClassifier(AscentClassifier):
         learner=None,
         max_iter=300,
         max_bins=255,
+        calibrate=True,
         n_jobs=None,
         verbose=0,
     ):
@@ -82,11 +84,12 @@ class MABoostClassifier(AscentClassifier):
         self.learner = learner
         self.max_iter = max_iter
         self.max_bins = max_bins
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None, *, secondary=None, groups=None, caps=None):
-        """Fit to two classes of any label type; NaN is a missing value; weight k is k copies of the row.
+        """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row.
 
         Every array has one entry per row, and can be routed: `set_fit_request(groups=True)`.
 
@@ -101,10 +104,13 @@ class MABoostClassifier(AscentClassifier):
         caps : array, optional
             The most weight of each row, directly.
         """
-        if self.smoothness is not None:
-            check_smoothness(self.smoothness)
-        shares = (self.group_caps, self.group_floors)
-        return self._ascend(X, y, sample_weight, Asked(self.smoothness, secondary, groups, caps, shares))
+        check_groups(groups, self._asked())
+        relative = caps_times_rows(caps, sample_weight)
+        extras = {"secondary": secondary, "groups": groups, "caps_times_rows": relative}
+        return self._ascend(X, y, sample_weight, extras)
+
+    def _asked(self) -> Asked:
+        return Asked(self.smoothness, self.group_caps, self.group_floors)
 
     def _booster(self) -> Booster:
         return MirrorAscent(self.regularizer, self.update, self.step)
@@ -123,7 +129,7 @@ class SmoothBoostClassifier(AscentClassifier):
     smoothness : float >= 1, default 10
         The most that a row may weigh, in multiples of its share of the sample weight.
     regularizer : {"entropic", "euclidean"} or Regularizer, default "entropic"
-    learner, max_iter, max_bins, n_jobs, verbose
+    learner, max_iter, max_bins, calibrate, n_jobs, verbose
         As in `MABoostClassifier`, like the fitted attributes.
 
     Examples
@@ -146,6 +152,7 @@ class SmoothBoostClassifier(AscentClassifier):
         learner=None,
         max_iter=300,
         max_bins=255,
+        calibrate=True,
         n_jobs=None,
         verbose=0,
     ):
@@ -154,17 +161,20 @@ class SmoothBoostClassifier(AscentClassifier):
         self.learner = learner
         self.max_iter = max_iter
         self.max_bins = max_bins
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None, *, secondary=None):
-        """Fit to two classes; `secondary` marks the rows of a source that is trusted less: only they are limited.
+        """Fit to classes of any label type; `secondary` is a mask of rows that are trusted less: only they are limited.
 
         Then the errors of the primary rows are bounded as without limits, and those of the secondary rows by
         1 / smoothness of their own weight, or the bound.
         """
-        check_smoothness(self.smoothness)
-        return self._ascend(X, y, sample_weight, Asked(self.smoothness, secondary))
+        return self._ascend(X, y, sample_weight, {"secondary": secondary})
+
+    def _asked(self) -> Asked:
+        return Asked(self.smoothness)
 
     def _booster(self) -> Booster:
         return MirrorAscent(self.regularizer, "lazy")  # Theorem 3 holds for both updates, and this one is cheaper
@@ -188,7 +198,7 @@ class SparseBoostClassifier(AscentClassifier):
         The l1 term as a share of the edge; the bound is 1 / (1 + (1 - alpha) * sum of edge^2) with the projection.
     project : bool, default True
         Project to the simplex, as in the paper.
-    learner, max_iter, max_bins, n_jobs, verbose
+    learner, max_iter, max_bins, calibrate, n_jobs, verbose
         As in `MABoostClassifier`, like the fitted attributes.
 
     Examples
@@ -209,6 +219,7 @@ class SparseBoostClassifier(AscentClassifier):
         learner=None,
         max_iter=300,
         max_bins=255,
+        calibrate=True,
         n_jobs=None,
         verbose=0,
     ):
@@ -217,12 +228,16 @@ class SparseBoostClassifier(AscentClassifier):
         self.learner = learner
         self.max_iter = max_iter
         self.max_bins = max_bins
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None):
-        """Fit to two classes of any label type; NaN is a missing value; weight k is k copies of the row."""
-        return self._ascend(X, y, sample_weight, Asked())
+        """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row."""
+        return self._ascend(X, y, sample_weight)
+
+    def _asked(self) -> Asked:
+        return Asked()
 
     def _booster(self) -> Booster:
         return SparseBoost(self.alpha, self.project)
@@ -238,7 +253,7 @@ class MadaBoostClassifier(AscentClassifier):
     ----------
     step : {"weight", "error"}, default "weight"
         The edge times the weight that is left, or times the training error so far (the paper's, never longer).
-    learner, max_iter, max_bins, n_jobs, verbose
+    learner, max_iter, max_bins, calibrate, n_jobs, verbose
         As in `MABoostClassifier`, like the fitted attributes.
 
     Examples
@@ -251,17 +266,23 @@ class MadaBoostClassifier(AscentClassifier):
     ['all']
     """
 
-    def __init__(self, step="weight", *, learner=None, max_iter=300, max_bins=255, n_jobs=None, verbose=0):
+    def __init__(
+        self, step="weight", *, learner=None, max_iter=300, max_bins=255, calibrate=True, n_jobs=None, verbose=0
+    ):
         self.step = step
         self.learner = learner
         self.max_iter = max_iter
         self.max_bins = max_bins
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None):
-        """Fit to two classes of any label type; NaN is a missing value; weight k is k copies of the row."""
-        return self._ascend(X, y, sample_weight, Asked())
+        """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row."""
+        return self._ascend(X, y, sample_weight)
+
+    def _asked(self) -> Asked:
+        return Asked()
 
     def _booster(self) -> Booster:
         return MadaBoost(self.step)

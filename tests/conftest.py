@@ -19,18 +19,24 @@ from dualboost.boosters import (
     Booster,
     Corrective,
     CorrectiveFrankWolfe,
+    Euclidean,
     LPBoost,
+    MadaBoost,
+    MirrorAscent,
     MLPBoost,
     ServedioSmoothBoost,
     SoftBoost,
+    SparseBoost,
     TotallyCorrective,
 )
 from dualboost.game import Game
 from dualboost.learners import Answer, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
 from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
 from dualboost.rows import Rows
-from dualboost.sets import Ball, BinaryEntropy, Capped, Penalty, Simplex, WeightSet
-from reference import BinaryEntropyModel, Model, NormModel
+from dualboost.sets import Balanced, Ball, BinaryEntropy, Capped, Groups, Penalty, Simplex, WeightSet
+from dualboost.sets.binary_entropy import BinaryEntropySimplex
+from dualboost.sets.capped import CappedSimplex
+from reference import BinaryEntropyModel, GroupsModel, Model, NormModel
 
 # The same examples every time: a failure belongs to the change that caused it. HYPOTHESIS_PROFILE=search looks further.
 settings.register_profile("dualboost", deadline=None, derandomize=True, max_examples=30, database=None)
@@ -68,6 +74,15 @@ def feasible(radius: float, m: int, p: float) -> float:
     return max(radius, m ** (1 / p - 1))
 
 
+def thirds(m: int) -> np.ndarray:
+    return np.arange(m) % 3
+
+
+def two_halves(m: int) -> tuple[dict, dict]:
+    shares = {False: 0.5, True: 0.5} if m > 1 else {}
+    return shares, shares
+
+
 SETS = {
     "simplex": SetCase(lambda m: Simplex(), Model),
     "nu 0.3": SetCase(lambda m: Capped(nu=0.3), lambda k: Model(k, share(k) / 0.3)),
@@ -85,11 +100,33 @@ SETS = {
     "l2 penalty": SetCase(lambda m: Penalty(2, 0.5), lambda k: NormModel(k, 2, nu=0.5)),
     "l inf penalty": SetCase(lambda m: Penalty(np.inf, 1.5), lambda k: NormModel(k, np.inf, nu=1.5)),
     "binary entropy": SetCase(lambda m: BinaryEntropy(), BinaryEntropyModel),
+    "groups": SetCase(
+        lambda m: Groups(thirds(m), caps={0: 0.25} if m > 1 else None),
+        lambda k: GroupsModel(k, thirds(len(k)), {0: 0.25} if len(k) > 1 else {}, {}),
+    ),
+    "groups, floors and rows": SetCase(
+        lambda m: Groups(
+            thirds(m), {2: 0.5} if m > 2 else None, {1: 0.35} if m > 2 else None, row_caps=uneven_caps(m) * 1.5
+        ),
+        lambda k: GroupsModel(
+            k,
+            thirds(len(k)),
+            {2: 0.5} if len(k) > 2 else {},
+            {1: 0.35} if len(k) > 2 else {},
+            uneven_caps(len(k)) * 1.5 * k,
+        ),
+    ),
+    "balanced": SetCase(
+        lambda m: Balanced(np.arange(m) % 4 > 0),
+        lambda k: GroupsModel(k, np.arange(len(k)) % 4 > 0, *two_halves(len(k))),
+    ),
 }
 
 
 def for_copies(weight_set: WeightSet, copy_of: np.ndarray) -> WeightSet:
-    """The set for rows that were copied: row i of the copies is row copy_of[i], with its cap."""
+    """The set for rows that were copied: row i of the copies is row copy_of[i], with its cap and group."""
+    if isinstance(weight_set, Groups):
+        return weight_set.of_rows(copy_of)
     caps = getattr(weight_set, "caps", None)
     return weight_set if caps is None else Capped(caps=caps[copy_of])
 
@@ -240,6 +277,13 @@ BOOSTERS: dict[str, Booster] = {
     "SoftBoost": SoftBoost(),
     "totally corrective": TotallyCorrective(columns=1, smoothing="fixed"),
     "totally corrective, 3 halving": TotallyCorrective(columns=3),
+    "mirror ascent": MirrorAscent(),
+    "mirror ascent, lazy max margin": MirrorAscent(update="lazy", step="max margin"),
+    "mirror ascent, euclidean": MirrorAscent("euclidean", step="adaptive"),
+    "mirror ascent, euclidean lazy": MirrorAscent("euclidean", "lazy", "search"),
+    "SparseBoost": SparseBoost(alpha=0.25),
+    "SparseBoost, not projected": SparseBoost(alpha=0.25, project=False),
+    "MadaBoost": MadaBoost(),
 }
 
 
@@ -250,9 +294,32 @@ OTHER_ENDS = (ServedioSmoothBoost,)
 """Boosters that end when another promise is kept than the accuracy asked."""
 
 
+ASCENTS = (MirrorAscent, SparseBoost, MadaBoost)
+"""Boosters that promise a training error, not a gap that closes; they need a set of row weights."""
+
+
+def ascent_refusal(booster: Booster, game: Game) -> str:
+    """What a booster of the mirror-ascent family says when the loss or its set does not fit; empty when they do."""
+    if not isinstance(game.loss, SoftMargin):
+        return "SoftMargin"
+    weight_set, simplex = game.loss.bound_set, False
+    if isinstance(weight_set, CappedSimplex):
+        simplex = bool(weight_set.caps.min() >= 1)
+    if isinstance(booster, MadaBoost):
+        return "" if simplex else "Simplex"
+    if isinstance(booster, SparseBoost) and not booster.project and not simplex:
+        return "Simplex|price"
+    if isinstance(booster, SparseBoost) or isinstance(booster.regularizer, Euclidean):
+        return "price" if weight_set.price(np.array(game.rows.prior)) else ""
+    return "divergence" if isinstance(weight_set, BinaryEntropySimplex) else ""
+
+
 def refused(booster: Booster, game: Game, linear: bool) -> bool:
     """Whether the booster cannot play this game; then it must say so in one sentence before computing."""
-    reason = "" if linear or not isinstance(booster, LINEAR) else "linear program"
+    if isinstance(booster, ASCENTS):
+        reason = ascent_refusal(booster, game)
+    else:
+        reason = "" if linear or not isinstance(booster, LINEAR) else "linear program"
     if linear and isinstance(booster, AdaBoostStar) and game.loss.set.caps.min() < 1:
         reason = "hard margin"
     if linear and isinstance(booster, ServedioSmoothBoost) and np.any(game.loss.set.caps < game.rows.prior * 0.999):

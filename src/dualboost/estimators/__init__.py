@@ -9,15 +9,25 @@ from dualboost.estimators.family import (
     TotalBoostClassifier,
 )
 from dualboost.estimators.margin import MarginBoostClassifier
+from dualboost.estimators.mirror import (
+    MABoostClassifier,
+    MadaBoostClassifier,
+    SmoothBoostClassifier,
+    SparseBoostClassifier,
+)
 from dualboost.estimators.reweight import reweight
 
 __all__ = [
     "Comparison",
     "ERLPBoostClassifier",
     "LPBoostClassifier",
+    "MABoostClassifier",
     "MLPBoostClassifier",
+    "MadaBoostClassifier",
     "MarginBoostClassifier",
+    "SmoothBoostClassifier",
     "SoftBoostClassifier",
+    "SparseBoostClassifier",
     "TotalBoostClassifier",
     "compare",
     "reweight",

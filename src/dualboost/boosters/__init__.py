@@ -3,6 +3,7 @@
 from dualboost.boosters.base import Booster
 from dualboost.boosters.corrective import Corrective
 from dualboost.boosters.corrective_frank_wolfe import CorrectiveFrankWolfe
+from dualboost.boosters.frank_wolfe import FrankWolfe
 from dualboost.boosters.lp import LPBoost
 from dualboost.boosters.mlp import MLPBoost
 from dualboost.boosters.servedio import ServedioSmoothBoost
@@ -16,6 +17,7 @@ __all__ = [
     "Corrective",
     "CorrectiveFrankWolfe",
     "ERLPBoost",
+    "FrankWolfe",
     "LPBoost",
     "MLPBoost",
     "ServedioSmoothBoost",

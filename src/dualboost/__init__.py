@@ -8,6 +8,7 @@ from importlib.metadata import version as _version
 from dualboost.estimators import (
     Comparison,
     ERLPBoostClassifier,
+    FrankWolfeBoostClassifier,
     LPBoostClassifier,
     MarginBoostClassifier,
     MLPBoostClassifier,
@@ -22,6 +23,7 @@ from dualboost.solve import Solution, solve
 __all__ = [
     "Comparison",
     "ERLPBoostClassifier",
+    "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
     "MLPBoostClassifier",
     "MarginBoostClassifier",

@@ -8,12 +8,14 @@ from dualboost.estimators.family import (
     SoftBoostClassifier,
     TotalBoostClassifier,
 )
+from dualboost.estimators.frank_wolfe import FrankWolfeBoostClassifier
 from dualboost.estimators.margin import MarginBoostClassifier
 from dualboost.estimators.reweight import reweight
 
 __all__ = [
     "Comparison",
     "ERLPBoostClassifier",
+    "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
     "MLPBoostClassifier",
     "MarginBoostClassifier",

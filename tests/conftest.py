@@ -20,6 +20,7 @@ from dualboost.boosters import (
     Corrective,
     CorrectiveFrankWolfe,
     Euclidean,
+    FrankWolfe,
     LPBoost,
     MadaBoost,
     MirrorAscent,
@@ -30,7 +31,9 @@ from dualboost.boosters import (
     TotallyCorrective,
 )
 from dualboost.game import Game
-from dualboost.learners import Answer, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
+from dualboost.learners import NZDD, Answer, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
+from dualboost.learners.averaging import Averaging, Mixture
+from dualboost.learners.nzdd import Conjunctions, Intervals, Rules, Thresholds
 from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Balanced, Ball, BinaryEntropy, Capped, Groups, Penalty, Simplex, WeightSet
@@ -185,6 +188,8 @@ class LearnerCase:
     """Whether the answer is the best of the class and its bound tight; else the bound is only true."""
     grouped: bool = True
     """Whether k > 1 promises the best of each group."""
+    expand: Callable[[object, np.ndarray], np.ndarray] = lambda X, values: values
+    """The parameters of a mixture as weights over the members."""
 
 
 def signs(rng, m):
@@ -238,6 +243,35 @@ def trees_of(X) -> list:
     return reference_trees.all_trees(X.toarray() if sp.issparse(X) else X)
 
 
+def bits(rng, m):
+    return (rng.random((m, 4)) < rng.uniform(0.3, 0.7, 4)).astype(float)
+
+
+def diagram_case(rules: Rules, data) -> LearnerCase:
+    """The paths of a diagram: +1 on the rows of their labels. `tests/test_nzdd.py` compares those with the rules."""
+
+    known: dict[bytes, list] = {}
+
+    def members(X) -> list:
+        X = X.toarray() if sp.issparse(X) else X
+        if X.tobytes() not in known:
+            diagram, rows = rules.bind(X).diagram, np.arange(len(X))
+            known[X.tobytes()] = [
+                (path, np.isin(rows, list(diagram.set_of(path))) * 2.0 - 1) for path in diagram.paths()
+            ]
+        return known[X.tobytes()]
+
+    def expand(X, values) -> np.ndarray:
+        """Any weights of the paths that flow so: they need not be the only ones."""
+        paths = [path for path, _ in members(X)]
+        flows = np.zeros((len(values), len(paths)))
+        for j, path in enumerate(paths):
+            flows[[*path, -1], j] = 1.0
+        return np.linalg.lstsq(flows, values, rcond=None)[0]
+
+    return LearnerCase(lambda: NZDD(rules), data, members, lambda path: path[0], expand=expand)
+
+
 LEARNERS = {
     "matrix, signs": LearnerCase(Matrix, signs, reference.all_columns),
     "matrix, reals": LearnerCase(Matrix, reals, reference.all_columns),
@@ -248,6 +282,9 @@ LEARNERS = {
     "stumps, sparse": LearnerCase(Stumps, sparse_counts, stumps_of, feature_of),
     "trees, greedy": LearnerCase(lambda: Trees(2), tiny_with_missing, trees_of, exact=False, grouped=False),
     "trees, optimal": LearnerCase(lambda: Trees(2, search="optimal"), tiny_with_missing, trees_of, grouped=False),
+    "nzdd, thresholds": diagram_case(Thresholds(), with_missing),
+    "nzdd, intervals": diagram_case(Intervals(), few_values),
+    "nzdd, conjunctions": diagram_case(Conjunctions(2), bits),
 }
 
 OPEN_LEARNERS = {
@@ -270,6 +307,13 @@ BOOSTERS: dict[str, Booster] = {
     "Frank-Wolfe, away short": CorrectiveFrankWolfe(step="short", direction="away"),
     "Frank-Wolfe, pairwise": CorrectiveFrankWolfe(),
     "Frank-Wolfe, pairwise halving": CorrectiveFrankWolfe(smoothing="halving"),
+    "average margins, pairwise": FrankWolfe(),
+    "average margins, classic": FrankWolfe(step="classic"),
+    "average margins, line search": FrankWolfe(step="line search"),
+    "average margins, away": FrankWolfe(step="away"),
+    "average margins, blended": FrankWolfe(step="blended pairwise"),
+    "average margins, printed": FrankWolfe(step="line search", stop="printed"),
+    "average margins, polish": FrankWolfe(polish=3, smoothing="halving"),
     "LPBoost": LPBoost(),
     "LPBoost, textbook": LPBoost(columns=1, stabilise=0),
     "MLPBoost": MLPBoost(),
@@ -287,7 +331,7 @@ BOOSTERS: dict[str, Booster] = {
 }
 
 
-LINEAR = (LPBoost, MLPBoost, SoftBoost, AdaBoostStar, ServedioSmoothBoost)
+LINEAR = (FrankWolfe, LPBoost, MLPBoost, SoftBoost, AdaBoostStar, ServedioSmoothBoost)
 """Boosters for caps only: the others' games are no linear programs."""
 
 OTHER_ENDS = (ServedioSmoothBoost,)
@@ -314,6 +358,11 @@ def ascent_refusal(booster: Booster, game: Game) -> str:
     return "divergence" if isinstance(weight_set, BinaryEntropySimplex) else ""
 
 
+def most_questions(booster: Booster, t: int) -> int:
+    """How often the learner may be asked by round t: once a round, and again where heavy hypotheses are collected."""
+    return (t + 1) * (3 if getattr(booster, "polish", 0) else 1)
+
+
 def refused(booster: Booster, game: Game, linear: bool) -> bool:
     """Whether the booster cannot play this game; then it must say so in one sentence before computing."""
     if isinstance(booster, ASCENTS):
@@ -324,6 +373,8 @@ def refused(booster: Booster, game: Game, linear: bool) -> bool:
         reason = "hard margin"
     if linear and isinstance(booster, ServedioSmoothBoost) and np.any(game.loss.set.caps < game.rows.prior * 0.999):
         reason = "prior"
+    if linear and isinstance(booster, FrankWolfe) and not isinstance(game.oracle, Averaging):
+        reason = "averaged"
     if reason:
         with pytest.raises(ValueError, match=reason):
             booster.start(game)
@@ -346,12 +397,16 @@ class Problem:
     model: Model
     exact: bool = True
     """Whether the learner's bound is tight."""
+    expand: Callable[[object, np.ndarray], np.ndarray] = lambda X, values: values
 
     def weights_over_class(self, keys, w) -> np.ndarray:
         number = {key: j for j, key in enumerate(self.keys)}
         full = np.zeros(len(self.keys))
         for key, weight in zip(keys, w, strict=True):
-            full[number[key]] += weight
+            if isinstance(key, Mixture):
+                full += weight * self.expand(self.X, key.values)
+            else:
+                full[number[key]] += weight
         return full
 
 
@@ -374,8 +429,8 @@ def problem(
     weights = np.ones(m) if weights is None else np.asarray(weights, dtype=float)
     rows = Rows.of(weights)
     game = Game(SoftMargin(set_case.make(m)).bind(rows), learner_case.make().bind(X, y, rows), rows, tol=tol)
-    keys = [key for key, _ in members]
-    return Problem(game, X, y, keys, y[:, None] * H, set_case.model(weights), learner_case.exact)
+    keys, model = [key for key, _ in members], set_case.model(weights)
+    return Problem(game, X, y, keys, y[:, None] * H, model, learner_case.exact, learner_case.expand)
 
 
 def matrix_game(A: np.ndarray, weight_set: WeightSet, tol: float, weights=None) -> Game:
@@ -383,11 +438,19 @@ def matrix_game(A: np.ndarray, weight_set: WeightSet, tol: float, weights=None) 
     return Game(SoftMargin(weight_set).bind(rows), Matrix().bind(A, None, rows), rows, tol=tol)
 
 
-class CountingOracle(Oracle):
+class CountingOracle(Averaging):
     """Passes everything on and counts the questions."""
 
     def __init__(self, inner: Oracle):
         self.inner, self.rows, self.asked = inner, inner.rows, 0
+        self.log_size = getattr(inner, "log_size", np.nan)
+
+    def average(self, d, eta):
+        self.asked += 1
+        return self.inner.average(d, eta)
+
+    def slope(self, d, ahead, behind, eta):
+        return self.inner.slope(d, ahead, behind, eta)
 
     def best(self, d, k=1) -> Answer:
         self.asked += 1

@@ -9,6 +9,7 @@ from dualboost.diagnosis import Diagnosis, diagnose
 from dualboost.estimators import (
     Comparison,
     ERLPBoostClassifier,
+    FrankWolfeBoostClassifier,
     LPBoostClassifier,
     MABoostClassifier,
     MadaBoostClassifier,
@@ -28,6 +29,7 @@ __all__ = [
     "Comparison",
     "Diagnosis",
     "ERLPBoostClassifier",
+    "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
     "MABoostClassifier",
     "MLPBoostClassifier",

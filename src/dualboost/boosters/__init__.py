@@ -3,6 +3,7 @@
 from dualboost.boosters.base import Booster
 from dualboost.boosters.corrective import Corrective
 from dualboost.boosters.corrective_frank_wolfe import CorrectiveFrankWolfe
+from dualboost.boosters.frank_wolfe import FrankWolfe
 from dualboost.boosters.lp import LPBoost
 from dualboost.boosters.mada import MadaBoost
 from dualboost.boosters.mirror_ascent import MirrorAscent
@@ -20,6 +21,7 @@ __all__ = [
     "Corrective",
     "CorrectiveFrankWolfe",
     "ERLPBoost",
+    "FrankWolfe",
     "LPBoost",
     "MLPBoost",
     "ServedioSmoothBoost",

@@ -8,6 +8,7 @@ from dualboost.estimators.family import (
     SoftBoostClassifier,
     TotalBoostClassifier,
 )
+from dualboost.estimators.frank_wolfe import FrankWolfeBoostClassifier
 from dualboost.estimators.margin import MarginBoostClassifier
 from dualboost.estimators.mirror import (
     MABoostClassifier,
@@ -20,6 +21,7 @@ from dualboost.estimators.reweight import reweight
 __all__ = [
     "Comparison",
     "ERLPBoostClassifier",
+    "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
     "MABoostClassifier",
     "MLPBoostClassifier",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference_trees
-from dualboost import kernels, solve
+from dualboost import LPBoostClassifier, kernels, load_model, save_model, solve
 from dualboost.boosters import Corrective, LPBoost, TotallyCorrective
 from dualboost.data import bin_columns
 from dualboost.learners import Stumps, Trees
@@ -434,6 +434,22 @@ def test_trees_in_a_game(booster, learner):
         assert solution.gap <= 0.05, "an exact bound certifies"
 
 
+@pytest.mark.parametrize("learner", [Trees(3), Trees(2, search="optimal")], ids=str)
+def test_trees_in_a_classifier(learner, tmp_path):
+    """Any labels, missing values; probabilities and files as with stumps."""
+    X, y, _ = tall_data(400)
+    names = np.where(y > 0, "yes", "no")
+    model = LPBoostClassifier(nu=0.7, learner=learner, max_iter=60).fit(X, names)
+    stumps = LPBoostClassifier(nu=0.7, max_iter=60).fit(X, names)
+    assert model.certificate_.objective > stumps.certificate_.objective
+    np.testing.assert_allclose(model.decision_function(X) * y, model.margins_, atol=1e-14)
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    save_model(model, tmp_path / "trees.dualboost")
+    again = load_model(tmp_path / "trees.dualboost")
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    assert again.learner == learner and again.predict(X).tolist() == model.predict(X).tolist()
+
+
 # ---- bad input ------------------------------------------------------------------------------------------------------
 
 
@@ -461,6 +477,12 @@ def test_wrong_parameters_are_refused(wrong):
 def test_trees_without_labels_are_refused():
     with pytest.raises(ValueError, match=r"^Trees need labels: .*\.$"):
         Trees().bind(np.eye(3), None, Rows.of(3))
+
+
+def test_an_optimal_search_over_too_many_pairs_is_refused():
+    X = sp.csr_array((3, 5000))
+    with pytest.raises(ValueError, match=r"^The optimal search looks at every pair .*\.$"):
+        Trees(2, search="optimal").bind(X, np.array([1, -1, 1]), Rows.of(3))
 
 
 def tree_search(m: int = 6) -> kernels.TreeSearch:

@@ -29,6 +29,7 @@ from dualboost.rows import Rows
 __all__ = ["TreeOracle", "Trees"]
 
 _MOST_LEAVES = 1024
+_MOST_PAIRED = 4096  # features of an optimal search: eight million pairs
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ class Trees(Learner):
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> TreeOracle:
         if y is None:
             raise ValueError("Trees need labels: bind(X, y, rows) with a y of +1 and -1.")
+        if self.search == "optimal" and X.shape[1] > _MOST_PAIRED:
+            raise ValueError(
+                f"The optimal search looks at every pair of features and X has {X.shape[1]}: "
+                f"select at most {_MOST_PAIRED} of them, or use search='polished'."
+            )
         weights = None if rows.uniform else rows.prior
         return TreeOracle(self, bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
 

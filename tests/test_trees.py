@@ -140,6 +140,22 @@ def test_exclusive_or_is_found():
         assert learner.bind(X, y, Rows.of(4)).best(np.full(4, 0.25)).edges[0] == 1.0
 
 
+def test_a_split_needs_weight_on_both_sides():
+    """A row without weight makes the lowest cut, which gains as little as any other here and must not be taken."""
+    X = np.array([[-9.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    y = np.array([1, -1, 1, 1, -1], dtype=np.int8)
+    answer = Trees(2).bind(X, y, Rows.of(5)).best(np.array([0.0, 0.25, 0.25, 0.25, 0.25]))
+    assert answer.hypotheses[0][0] == (0, 1, 0) and answer.edges[0] == 1.0
+
+
+def test_a_leaf_without_majority_votes_as_its_parent():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    y, d = np.array([1, -1, -1, 1], dtype=np.int8), np.array([0.6, 0.6, 1.0, 0.5]) / 2.7
+    answer = Trees(None, max_leaves=3).bind(X, y, Rows.of(4)).best(d)
+    assert answer.hypotheses == [((0, 0, 0), (-1, -1, 0), (1, 0, 0), (-1, -1, 0), (-1, 1, 0))]
+    assert answer.edges[0] == pytest.approx(1.5 / 2.7, abs=1e-15)
+
+
 @pytest.mark.parametrize("learner", [Trees(3), Trees(2, search="optimal")], ids=str)
 def test_nothing_to_split(learner):
     X = np.array([[1.0, np.nan], [1.0, np.nan], [1.0, np.nan]])

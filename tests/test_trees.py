@@ -49,8 +49,10 @@ def tall_data(m: int = 3000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             np.where(rng.random((m, 3)) < 0.1, rng.integers(1, 4, (m, 3)), 0),
         ]
     ).astype(float)
-    y = np.where(X[:, 0] * X[:, 1] + X[:, 2] - 1 + X[:, 5] + 0.5 * rng.normal(size=m) > 0, 1, -1).astype(np.int8)
-    for column, share in ((1, 0.2), (3, 0.1), (6, 0.05), (7, 0.95)):
+    X[:, 7] = np.where(rng.random(m) < 0.15, rng.integers(0, 4, m), np.nan)
+    score = X[:, 0] * X[:, 1] + X[:, 2] - 1 + X[:, 5] + 4 * np.nan_to_num(X[:, 7] - 1.5) + 0.5 * rng.normal(size=m)
+    y = np.where(score > 0, 1, -1).astype(np.int8)
+    for column, share in ((1, 0.2), (3, 0.1), (6, 0.05)):
         X[rng.random(m) < share, column] = np.nan
     d = rng.dirichlet(np.ones(m))
     d[rng.random(m) < 0.2] = 0.0
@@ -91,6 +93,7 @@ def test_growth_on_every_kind_of_storage(limit):
         key, edge = reference_trees.grow(X, y, weights, **limit)
         assert answer.hypotheses == [key] and abs(answer.edges[0] - edge) <= 1e-13
         np.testing.assert_array_equal(answer.columns[0], y * reference_trees.walk(key, X))
+        assert 7 in {node[0] for node in key}, "a column that is mostly missing, stored as exceptions"
 
 
 def test_one_level_is_the_best_stump():

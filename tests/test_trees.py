@@ -275,6 +275,17 @@ def test_no_single_exchange_improves_a_polished_tree(limit):
     assert more > 0, "polishing found something"
 
 
+@pytest.mark.parametrize("seed", [5, 15, 27, 32, 52, 58, 65, 73])
+def test_an_exchange_may_turn_the_parts_round(seed):
+    """Labels without a pattern, where the better split often has its sides exchanged."""
+    rng = np.random.default_rng(seed)
+    X, y, d = rng.integers(0, 4, (30, 3)).astype(float), rng.choice([-1, 1], 30), rng.dirichlet(np.ones(30))
+    for depth in (2, 3):
+        answer = Trees(depth, search="polished").bind(X, y, Rows.of(30)).best(d)
+        q = np.sign(answer.edges[0]) * y * d
+        assert max(gains(answer.hypotheses[0], X, q, np.ones(30, dtype=bool))) <= 2e-12
+
+
 # ---- the bound ------------------------------------------------------------------------------------------------------
 
 

@@ -62,7 +62,7 @@ public:
     size_t size() const { return 2 * layout_.cells(); }
 
     void fill(const NodeRows &node, int64_t *cells, int threads) const {
-        std::memset(cells, 0, size() * sizeof(int64_t));
+        std::fill(cells, cells + size(), 0);
         int64_t tasks = 2 * static_cast<int64_t>(panels_ + (layout_.any_sparse() ? 1 : 0));
         bool worth = node.size() * static_cast<int64_t>(codes_.size() + 1) >= kWorthTreeThreads;
         parallel(tasks, worth ? threads : 1, [&](int64_t task) {

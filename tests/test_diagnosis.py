@@ -312,7 +312,7 @@ def test_the_program_decides_where_newton_does_not(monkeypatch):
 
 
 def test_large_matrices_go_to_column_generation(monkeypatch):
-    monkeypatch.setattr(hard_core, "_PROGRAM", 0)
+    monkeypatch.setattr(hard_core, "LISTED", 0)
     report = diagnose(MIXED * [1.0, 7.0])
     assert "linear program" not in report.status
     check_certificates(MIXED * [1.0, 7.0], report, report.direction)

@@ -1,6 +1,9 @@
 """The diagnosis against one linear program a row, and its certificates recomputed with plain NumPy."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -10,9 +13,11 @@ import dualboost.diagnosis.generation as generation
 import dualboost.diagnosis.hard_core as hard_core
 from dualboost import Diagnosis, diagnose
 from dualboost.data import bin_columns
+from dualboost.diagnosis import Progress
 from dualboost.diagnosis.basis import Basis
 from dualboost.diagnosis.finding import by_program
-from dualboost.learners import Answer, Matrix, Oracle, Stumps
+from dualboost.estimators.progress import describe_search, search_progress
+from dualboost.learners import Answer, Matrix, Oracle, Stumps, Trees
 from dualboost.master import separate
 from dualboost.rows import Rows
 from reference_descent import hard_core_by_rows, hard_margin
@@ -307,7 +312,7 @@ def test_the_program_decides_where_newton_does_not(monkeypatch):
 
 
 def test_large_matrices_go_to_column_generation(monkeypatch):
-    monkeypatch.setattr(hard_core, "_PROGRAM", 0)
+    monkeypatch.setattr(hard_core, "LISTED", 0)
     report = diagnose(MIXED * [1.0, 7.0])
     assert "linear program" not in report.status
     check_certificates(MIXED * [1.0, 7.0], report, report.direction)
@@ -338,6 +343,43 @@ def test_neighbouring_stumps_make_a_sparse_basis():
     assert sp.issparse(basis.B) and basis.B.nnz <= 4 * 500
 
 
+def test_a_small_core_among_many_separable_rows():
+    """Rows that lost their weight look still by chance; they must not hide that all of them are separable."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(900, 25))
+    y = X[:, 0] + X[:, 1] > 0.3 * rng.normal(size=900)
+    X[:3], y[:6] = X[3:6], [1, 1, 0, 0, 0, 1]
+    report = diagnose(X, y)
+    np.testing.assert_array_equal(np.flatnonzero(report.hard_core), np.arange(6))
+    assert not report.undecided.any() and report.margins[6:].min() > 0
+
+
+def test_trees_with_both_certificates():
+    """A tree of depth 3 tells more rows apart than a stump; rows of one instance stay together."""
+    X, y = stump_problem(0, 200, 3, 4)
+    trees = diagnose(X, y, learner=Trees(max_depth=3))
+    assert not trees.undecided.any()
+    contradicted = np.zeros(200, dtype=bool)
+    for one, other in trees.contradictions:
+        contradicted[one] = contradicted[other] = True
+    np.testing.assert_array_equal(trees.hard_core, contradicted)
+    assert not np.any(trees.hard_core & ~diagnose(X, y).hard_core), "a larger class has a smaller core"
+
+
+@pytest.mark.parametrize("name", ["german", "breast_cancer"])
+def test_real_tables_agree_with_the_listed_class(name):
+    path = Path(__file__).parents[2] / "shared" / "data" / name / f"{name}.csv.gz"
+    if not path.exists():
+        pytest.skip("the data are not here")
+    table = pd.read_csv(path).drop(columns=["split1"], errors="ignore")
+    X = table.iloc[:, :-1].apply(lambda c: c if c.dtype.kind in "fi" else pd.factorize(c)[0]).to_numpy(float)
+    y = np.where(table.iloc[:, -1] == table.iloc[0, -1], 1, -1)
+    report = diagnose(X, y)
+    assert report.regime == "mixed" and not report.undecided.any()
+    A = stump_matrix(X, y)
+    np.testing.assert_array_equal(report.hard_core, by_program(A, np.arange(len(A))).psi > 0)
+
+
 # ---- words ----------------------------------------------------------------------------------------------------------
 
 
@@ -350,6 +392,14 @@ def test_summary_and_html():
     weak = diagnose(np.array([[1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, 1.0]])[1:2])
     assert "Theorem 21" in weak.summary() and weak.regime == "weak learnable"
     assert "Theorem 23" in diagnose(np.array([[1.0], [-1.0]])).summary()
+
+
+def test_progress_in_words(capsys):
+    X, y = stump_problem(0, 200, 3, 4)
+    with search_progress() as watch:
+        report = diagnose(X, y, watch=watch)
+    assert report.n_rounds > 1 and "rows not yet separated" in capsys.readouterr().err
+    assert describe_search(Progress(3, 9, 64, 50, np.inf)) == "round 3, 64 hypotheses, 50 rows not yet separated"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from dualboost.master import PROOF, Separation, centred, separate
 
 __all__ = ["CoreSearch"]
 
-_AT_ONCE = 10  # hypotheses asked for in one question
+_AT_ONCE = 50  # hypotheses asked for in one question
 _FIRST = 64  # the fewest hypotheses to collect before looking again
 _GROWTH = 1.5  # a round of Newton's method costs the cube of their number: let it grow by a factor
 _PROGRAM = 1_000_000  # entries up to which a linear program may decide where Newton's method does not

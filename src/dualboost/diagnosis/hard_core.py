@@ -7,31 +7,22 @@ Otherwise the problem falls into these two (Theorem 17).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from dualboost.boosters import LPBoost
 from dualboost.diagnosis.duplicates import Duplicates
 from dualboost.diagnosis.finding import Finding, Verdict, Watch, by_program, verify
 from dualboost.diagnosis.generation import CoreSearch
+from dualboost.diagnosis.margin import LISTED, largest_margin
 from dualboost.diagnosis.rates import promises
 from dualboost.diagnosis.report import Diagnosis
-from dualboost.game import Game, Pool, State
 from dualboost.learners import Learner, Matrix, Oracle, Stumps
-from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
-from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
-from dualboost.sets import Simplex
-from dualboost.solve import play
 
 __all__ = ["diagnose"]
-
-_PROGRAM = 1_000_000  # entries of a matrix up to which one linear program is quick
-_GAMMA_ROWS, _GAMMA_ROUNDS, _GAMMA_ACCURACY = 2_000, 50, 0.01  # the largest margin over a class is a program too
 
 
 def diagnose(
@@ -77,10 +68,7 @@ def diagnose(
     >>> print(diagnose(X, y).summary().splitlines()[1])
     Of 4 rows, 2 are separable and 2 are in the hard core.
     """
-    if not (isinstance(max_rounds, (int, np.integer)) and not isinstance(max_rounds, bool) and max_rounds >= 1):
-        raise ValueError(f"max_rounds must be a whole number of at least 1, not {max_rounds!r}.")
-    if not (learner is None or isinstance(learner, Learner)):
-        raise ValueError(f"learner must be a Learner such as Stumps(), not {learner!r}.")
+    _check(learner, max_rounds)
     if isinstance(A, Oracle):
         if y is not None or sample_weight is not None:
             raise ValueError("A bound learner has its labels and row weights already: give it alone.")
@@ -100,6 +88,13 @@ def diagnose(
 
 
 # ---- input ----------------------------------------------------------------------------------------------------------
+
+
+def _check(learner, max_rounds) -> None:
+    if not (isinstance(max_rounds, (int, np.integer)) and not isinstance(max_rounds, bool) and max_rounds >= 1):
+        raise ValueError(f"max_rounds must be a whole number of at least 1, not {max_rounds!r}.")
+    if not (learner is None or isinstance(learner, Learner)):
+        raise ValueError(f"learner must be a Learner such as Stumps(), not {learner!r}.")
 
 
 def _table(A):
@@ -151,7 +146,7 @@ def _of_matrix(oracle: MatrixOracle, max_rounds: int, watch: Watch | None) -> Di
 
 def _best_search(oracle: MatrixOracle, duplicates: Duplicates, max_rounds: int, watch: Watch | None):
     """One linear program; column generation for what is too large for that, or where its answer proves too little."""
-    if np.prod(oracle.A.shape) <= _PROGRAM:
+    if np.prod(oracle.A.shape) <= LISTED:
         A = oracle.A.toarray() if sp.issparse(oracle.A) else oracle.A
         finding = by_program(A, duplicates.copy_of)
         verdict = verify(oracle, finding)
@@ -178,7 +173,7 @@ def _diagnosis(oracle: Oracle, finding: Finding, verdict: Verdict, duplicates: D
         verdict = _interim(oracle, verdict, pairs)
     undecided = ~(verdict.on | verdict.off)
     regime = _regime(verdict.on, verdict.off)
-    gamma, gamma_bound = _gamma(oracle, finding.hypotheses, verdict)
+    gamma, gamma_bound = largest_margin(oracle, finding.hypotheses, verdict)
     return Diagnosis(
         regime, verdict.on, undecided, verdict.psi, verdict.w, verdict.margins, verdict.edge, gamma, gamma_bound,
         pairs, promises(regime, gamma, oracle.rows), finding.hypotheses, finding.n_rounds, finding.status,
@@ -200,38 +195,6 @@ def _regime(on: np.ndarray, off: np.ndarray) -> str:
     if on.all():
         return "attainable"
     return "mixed" if on.any() and off.any() else "undecided"
-
-
-def _gamma(oracle: Oracle, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> tuple[float, float]:
-    """The largest margin that all rows can have: reached, and the most possible."""
-    if verdict.on.any():
-        return 0.0, 0.0
-    reached, bound = max(float(verdict.margins.min()), 0.0), _least_edge(oracle, verdict.margins)
-    listed = isinstance(oracle, MatrixOracle) and np.prod(oracle.A.shape) <= _PROGRAM
-    if not verdict.off.all() or not (listed or len(oracle.rows) <= _GAMMA_ROWS):
-        return reached, bound
-    game = Game(
-        SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9, rtol=0.0 if listed else _GAMMA_ACCURACY
-    )
-    booster = LPBoost()
-    start = booster.start(game, None if listed else _as_state(game, hypotheses, verdict))
-    certificate = play(game, booster, 10 * len(hypotheses) if listed else _GAMMA_ROUNDS, start).certificate
-    return max(reached, certificate.objective), min(bound, certificate.bound)
-
-
-def _as_state(game: Game, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> State:
-    """The separating ensemble as the end of a run that another may go on from."""
-    pool = Pool()
-    for hypothesis in hypotheses:
-        pool.number(hypothesis)
-    return State(verdict.w, verdict.margins, np.array(game.rows.prior), game.loss, pool)
-
-
-def _least_edge(oracle: Oracle, z: np.ndarray) -> float:
-    """The smallest of the largest edges under a few row weights, from equal ones to those on the smallest margins."""
-    sharpness = np.append(0.0, 2.0 ** np.arange(10)) / max(float(np.ptp(z)), 1e-300)
-    weights = (np.exp(-x * (z - z.min())) for x in sharpness)
-    return min(float(oracle.best(d / d.sum()).bound) for d in weights)
 
 
 def _with_absent_rows(found: Diagnosis, present: np.ndarray) -> Diagnosis:

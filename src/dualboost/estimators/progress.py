@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
+from dualboost.diagnosis import Progress as SearchProgress
 from dualboost.game import State
 
-__all__ = ["progress"]
+__all__ = ["progress", "search_progress"]
 
 Watch = Callable[[State], None]
 
@@ -54,3 +55,32 @@ def progress(title: str, max_rounds: int, verbose: int) -> Iterator[Watch | None
 def describe(state: State) -> str:
     """The certified interval in a few words."""
     return f"margin {state.best.objective:.4f} .. {state.best.bound:.4f}"
+
+
+@contextmanager
+def search_progress(title: str = "hard core") -> Iterator[Callable[[SearchProgress], None]]:
+    """A bar for the `watch` of `diagnose`: rounds, hypotheses collected, rows left, the largest edge left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost import diagnose
+    >>> from dualboost.estimators.progress import search_progress
+    >>> with search_progress() as watch:
+    ...     report = diagnose(np.arange(8.0)[:, None], [0, 0, 1, 1, 0, 0, 1, 1], watch=watch)
+    >>> report.regime
+    'weak learnable'
+    """
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.fields[state]}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True)) as bar:  # how many rounds are left nobody knows
+        task = bar.add_task(title, total=None, state="")
+        yield lambda now: bar.update(task, state=describe_search(now))
+
+
+def describe_search(now: SearchProgress) -> str:
+    """Where a search for the hard core stands, in a few words."""
+    left = f"round {now.n_rounds}, {now.n_hypotheses} hypotheses, {now.n_rows} rows not yet separated"
+    return left + (f", largest edge {now.edge:.1e}" if now.edge < float("inf") else "")

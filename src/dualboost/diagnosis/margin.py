@@ -1,0 +1,59 @@
+"""The weak-learning rate: the largest margin that all rows can have at once, as a certified interval.
+
+Telgarsky, section 4: it is positive exactly when there is no hard core (Theorem 11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dualboost.boosters import LPBoost
+from dualboost.diagnosis.finding import Verdict
+from dualboost.game import Game, Pool, State
+from dualboost.learners import Oracle
+from dualboost.learners.base import Hypothesis
+from dualboost.learners.matrix import MatrixOracle
+from dualboost.losses import SoftMargin
+from dualboost.sets import Simplex
+from dualboost.solve import play
+
+__all__ = ["LISTED", "largest_margin"]
+
+LISTED = 1_000_000
+"""Entries of a matrix up to which a linear program over all of it is quick."""
+
+_GAMMA_ROWS, _GAMMA_ROUNDS, _GAMMA_ACCURACY = 2_000, 50, 0.01  # the largest margin over a class is a program too
+
+
+def largest_margin(oracle: Oracle, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> tuple[float, float]:
+    """The largest margin that all rows can have: reached, and the most possible."""
+    if verdict.on.any():
+        return 0.0, 0.0
+    reached, bound = max(float(verdict.margins.min()), 0.0), _least_edge(oracle, verdict.margins)
+    listed = isinstance(oracle, MatrixOracle) and np.prod(oracle.A.shape) <= LISTED
+    if not verdict.off.all() or not (listed or len(oracle.rows) <= _GAMMA_ROWS):
+        return reached, bound
+    game = Game(
+        SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9, rtol=0.0 if listed else _GAMMA_ACCURACY
+    )
+    booster = LPBoost()
+    start = booster.start(game, None if listed else _as_state(game, hypotheses, verdict))
+    certificate = play(game, booster, 10 * len(hypotheses) if listed else _GAMMA_ROUNDS, start).certificate
+    return max(reached, certificate.objective), min(bound, certificate.bound)
+
+
+def _as_state(game: Game, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> State:
+    """The separating ensemble as the end of a run that another may go on from."""
+    pool = Pool()
+    for hypothesis in hypotheses:
+        pool.number(hypothesis)
+    return State(verdict.w, verdict.margins, np.array(game.rows.prior), game.loss, pool)
+
+
+def _least_edge(oracle: Oracle, z: np.ndarray) -> float:
+    """The smallest of the largest edges under a few row weights, from equal ones to those on the smallest margins."""
+    sharpness = np.append(0.0, 2.0 ** np.arange(10)) / max(float(np.ptp(z)), 1e-300)
+    weights = (np.exp(-x * (z - z.min())) for x in sharpness)
+    return min(float(oracle.best(d / d.sum()).bound) for d in weights)

@@ -35,7 +35,7 @@ $(VENV)/bin/python:
 	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/pip install --quiet ".[plots]" -Cbuild-dir=build/venv
+	$(BIN)/pip install --quiet ".[plots,cli]" -Cbuild-dir=build/venv
 	@touch $@
 
 $(VENV)/%-group: $(VENV)/bin/python pyproject.toml

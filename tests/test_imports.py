@@ -21,14 +21,21 @@ LEVELS = [
     {"diagnosis"},
     {"estimators"},
     {"files"},
-    {"demo", "plots", "__init__", "__main__"},
+    {"readers"},
+    {"demo", "plots", "__init__"},
+    {"report"},
+    {"cli"},
+    {"__main__"},
 ]
 LEVEL = {part: height for height, parts in enumerate(LEVELS) for part in parts}
 # plots is drawn from finished runs: whoever offers it imports it inside a function.
 HOMES = {
     "matplotlib": {"plots"},
     "rich": {"estimators/progress", "demo"},
-    "sklearn": {"estimators", "files", "learners/sklearn", "demo", "plots"},
+    "polars": {"readers"},
+    "typer": {"cli"},
+    "jinja2": {"report"},
+    "sklearn": {"estimators", "files", "learners/sklearn", "readers", "demo", "plots"},
 }
 HEAVY = ["matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "rich"]
 

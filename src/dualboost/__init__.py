@@ -22,7 +22,7 @@ from dualboost.estimators import (
     compare,
     reweight,
 )
-from dualboost.files import load_model, save_model
+from dualboost.files import load_model, load_notes, save_model
 from dualboost.solve import Solution, solve
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "compare",
     "diagnose",
     "load_model",
+    "load_notes",
     "reweight",
     "save_model",
     "solve",

@@ -12,6 +12,7 @@ from dualboost.cli.evaluate import evaluate
 from dualboost.cli.fit import fit
 from dualboost.cli.guard import guarded
 from dualboost.cli.predict import predict
+from dualboost.cli.report import report
 
 __all__ = ["app", "run"]
 
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # help and errors stay plain text, also in a pipe
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, predict, evaluate, compare):
+for command in (fit, predict, evaluate, compare, report):
     app.command()(guarded(command))
 
 

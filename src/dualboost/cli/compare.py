@@ -86,12 +86,13 @@ def _accuracy(model, problem: Problem, dealing: tuple[int, int], limit: float) -
 def _measures(model) -> dict[str, Any]:
     import numpy as np
 
+    runs = model.history_ if isinstance(model.history_, list) else [model.history_]
     return {
         "smallest_margin": float(np.nanmin(model.margins_)),
         "median_margin": float(np.nanmedian(model.margins_)),
         "objective": model.certificate_.objective,
         "gap": model.certificate_.gap,
-        "hypotheses": int(model.history_["size"][-1]),
+        "hypotheses": int(sum(run["size"][-1] for run in runs)),
         "features_used": int((model.feature_importances_ > 0).sum()),
         "rounds": model.n_iter_,
         "status": model.status_,

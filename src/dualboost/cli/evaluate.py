@@ -83,28 +83,24 @@ def _on_new_rows(path: str, source: DataOptions, voice: Voice) -> tuple[str, Hel
         raise BadInput(
             f"The target {schema.target!r} holds {new[0]!r}, which the model does not know; it knows {known}."
         )
-    return type(fitted).__name__, HeldOut(known, given == known[1], votes, np.zeros(len(votes), dtype=int))
+    return type(fitted).__name__, HeldOut(known, np.searchsorted(known, given), votes, np.zeros(len(votes), dtype=int))
 
 
 def _measures(result: HeldOut) -> dict[str, Interval]:
-    no, yes = result.recalls
-    return {
-        "accuracy": result.accuracy,
-        f"recognised of {result.classes[0]}": no,
-        f"recognised of {result.classes[1]}": yes,
-        "area under the ROC curve": result.area,
-        "always the larger class": result.majority,
-    }
+    recalls = {f"recognised of {label}": part for label, part in zip(result.classes, result.recalls, strict=True)}
+    area = {} if result.area is None else {"area under the ROC curve": result.area}
+    return {"accuracy": result.accuracy, **recalls, **area, "always the largest class": result.majority}
 
 
 def _record(result: HeldOut) -> dict[str, Any]:
-    keys = ("accuracy", "recall_first", "recall_second", "auc", "majority")
-    measures = {key: vars(interval) for key, interval in zip(keys, _measures(result).values(), strict=True)}
     return {
         "classes": result.classes.tolist(),
-        "rows": len(result.scores),
+        "rows": len(result.truth),
         "confusion": result.confusion.tolist(),
-        **measures,
+        "accuracy": vars(result.accuracy),
+        "recalls": [vars(recall) for recall in result.recalls],
+        "auc": None if result.area is None else vars(result.area),
+        "majority": vars(result.majority),
     }
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from dualboost.cli import options as use
@@ -25,7 +26,7 @@ def predict(
     json: use.Json = False,
     quiet: use.Quiet = False,
 ) -> None:
-    """Predict the rows of a file: a CSV of labels and votes, in the order of the rows."""
+    """Predict the rows of a file: a CSV of labels and probabilities, in the order of the rows."""
     from dualboost.readers import apply, read
 
     voice = Voice(json, quiet)
@@ -33,23 +34,35 @@ def predict(
     fitted, schema, _ = load_fitted(model)
     with bad_input():
         problem = apply(schema, read(data, rows=rows, encoding=encoding))
-        votes = fitted.decision_function(problem.X)
+        labels, sure = fitted.predict(problem.X), _probabilities(fitted, problem.X)
     voice.note(*problem.table.notes, *problem.notes)
-    labels = fitted.classes_[(votes > 0).astype(int)]
     if out != "-":
-        write_text(out, _as_csv(schema.target, labels, votes))
-        voice.result({"predictions": out, "rows": len(votes)}, [f"Predictions: {out}"])
+        write_text(out, _as_csv(schema.target, labels, sure))
+        voice.result({"predictions": out, "rows": len(labels)}, [f"Predictions: {out}"])
     elif json:
-        voice.result({"target": schema.target, "predictions": labels, "votes": votes}, [])
+        voice.result({"target": schema.target, "predictions": labels, **sure}, [])
     else:
-        print(_as_csv(schema.target, labels, votes), end="")
+        print(_as_csv(schema.target, labels, sure), end="")
 
 
-def _as_csv(target: str, labels, votes) -> str:
+def _probabilities(fitted, X) -> dict[str, np.ndarray]:
+    """A column for each class; the votes where a model has no probabilities."""
+    if hasattr(fitted, "predict_proba"):
+        return {
+            f"probability of {label}": p for label, p in zip(fitted.classes_, fitted.predict_proba(X).T, strict=True)
+        }
+    votes = fitted.decision_function(X)
+    if votes.ndim == 1:
+        return {"vote": votes}
+    return {f"vote for {label}": vote for label, vote in zip(fitted.classes_, votes.T, strict=True)}
+
+
+def _as_csv(target: str, labels, sure: dict[str, np.ndarray]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([harmless(target), "vote"])
-    writer.writerows((harmless(str(label)), f"{vote:.6g}") for label, vote in zip(labels, votes, strict=True))
+    writer.writerow([harmless(target), *map(harmless, sure)])
+    for label, *numbers in zip(labels, *sure.values(), strict=True):
+        writer.writerow([harmless(str(label)), *(f"{number:.6g}" for number in numbers)])
     return text.getvalue()
 
 

@@ -7,7 +7,7 @@ seen it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
@@ -26,41 +26,41 @@ class HeldOut:
     """What models said about rows that they were not fitted to."""
 
     classes: np.ndarray
-    positive: np.ndarray
-    """Whether the row is of classes[1]."""
-    scores: np.ndarray
-    """Positive speaks for classes[1]."""
+    truth: np.ndarray
+    """The number of each row's class."""
+    votes: np.ndarray
+    """As `decision_function` gives them: positive speaks for classes[1], or a column for each of several classes."""
     folds: np.ndarray
 
     @property
     def guesses(self) -> np.ndarray:
-        """Whether the vote is for classes[1]."""
-        return self.scores > 0
+        """The number of the class that wins."""
+        return (self.votes > 0).astype(int) if self.votes.ndim == 1 else self.votes.argmax(axis=1)
 
     @property
     def accuracy(self) -> Interval:
-        return wilson(int((self.guesses == self.positive).sum()), len(self.positive))
+        return wilson(int((self.guesses == self.truth).sum()), len(self.truth))
 
     @property
-    def recalls(self) -> tuple[Interval, Interval]:
+    def recalls(self) -> tuple[Interval, ...]:
         """The share of each class that was recognised."""
-        no, yes = (self.guesses[self.positive == side] == side for side in (False, True))
-        return wilson(int(no.sum()), len(no)), wilson(int(yes.sum()), len(yes))
+        return tuple(wilson(int(row[k]), int(row.sum())) for k, row in enumerate(self.confusion))
 
     @property
-    def area(self) -> Interval:
-        """The area under the ROC curve."""
-        return area_interval(self.scores, self.positive, self.folds)
+    def area(self) -> Interval | None:
+        """The area under the ROC curve; None for more than two classes."""
+        return area_interval(self.votes, self.truth == 1, self.folds) if self.votes.ndim == 1 else None
 
     @property
     def majority(self) -> Interval:
-        """The accuracy of always saying the more frequent class."""
-        return wilson(max(int(self.positive.sum()), int((~self.positive).sum())), len(self.positive))
+        """The accuracy of always saying the most frequent class."""
+        return wilson(int(np.bincount(self.truth).max()), len(self.truth))
 
     @property
     def confusion(self) -> np.ndarray:
         """Counts, a row for each true class and a column for each guess."""
-        return np.bincount(2 * self.positive + self.guesses, minlength=4).reshape(2, 2)
+        k = len(self.classes)
+        return np.bincount(k * self.truth + self.guesses, minlength=k * k).reshape(k, k)
 
 
 def held_out(
@@ -71,7 +71,7 @@ def held_out(
     Parameters
     ----------
     model : classifier, fitted or not
-    X, y : data of two classes
+    X, y : data
     folds : int, default 5
     random_state : int
     watch : callable, optional
@@ -84,40 +84,38 @@ def held_out(
     >>> from dualboost.estimators.held_out import held_out
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> result = held_out(MarginBoostClassifier(nu=0.2, max_iter=100), X, y, folds=2)
-    >>> result.accuracy.low > 0.9, result.confusion.sum() == len(y)
+    >>> result.accuracy.low > 0.9, int(result.confusion.sum()) == len(y)
     (True, True)
     """
     check_whole_number("folds", folds, 2)
     labels = np.asarray(y)
-    classes, codes = np.unique(labels, return_inverse=True)
-    fold_of = deal(X, codes == 1, folds, random_state)
-    scores = np.full(len(labels), np.nan)
+    classes, truth = np.unique(labels, return_inverse=True)
+    fold_of = deal(X, truth, folds, random_state)
+    copy = _without_probabilities(clone(model), len(classes))
+    votes = np.full((len(labels), len(classes)) if len(classes) > 2 else len(labels), np.nan)
     for fold in np.unique(fold_of):
         if watch is not None:
             watch(int(fold))
         test = fold_of == fold
-        _check_classes(labels[~test], classes)
-        scores[test] = clone(model).fit(X[~test], labels[~test]).decision_function(X[test])
-    return HeldOut(classes, codes == 1, scores, fold_of)
+        if len(np.unique(truth[~test])) < len(classes):
+            raise ValueError("A class has too few different rows to hold some of them out: use more data.")
+        votes[test] = clone(copy).fit(X[~test], labels[~test]).decision_function(X[test])
+    return HeldOut(classes, truth, votes, fold_of)
 
 
-def part_of(result: HeldOut, kept: np.ndarray) -> HeldOut:
-    """The same for some of the rows."""
-    return replace(result, positive=result.positive[kept], scores=result.scores[kept], folds=result.folds[kept])
+def _without_probabilities(model: BoostedClassifier, classes: int) -> BoostedClassifier:
+    """They take further fits, and decide only between more than two classes."""
+    return model.set_params(calibrate=False) if classes == 2 and "calibrate" in model.get_params() else model
 
 
-def _check_classes(labels: np.ndarray, classes: np.ndarray) -> None:
-    if len(classes) == 2 and len(np.unique(labels)) < 2:
-        raise ValueError("A class has too few different rows to hold some of them out: use fewer folds or more data.")
-
-
-def deal(X, positive: np.ndarray, folds: int, random_state) -> np.ndarray:
-    """The fold of each row: equal rows together, both classes spread evenly."""
-    _, first, group = np.unique(
-        fingerprints(X, check_random_state(random_state)), return_index=True, return_inverse=True
-    )
+def deal(X, truth: np.ndarray, folds: int, random_state) -> np.ndarray:
+    """The fold of each row: equal rows together, every class spread evenly."""
+    prints = fingerprints(X, check_random_state(random_state))
+    _, first, group = np.unique(prints, return_index=True, return_inverse=True)
     fold_of = np.empty(len(first), dtype=np.int64)
-    for side in (False, True):  # in the order of the fingerprints, which is a random one
-        members = np.flatnonzero(positive[first] == side)
-        fold_of[members] = (np.arange(len(members)) + side * (folds // 2)) % folds
+    dealt = 0
+    for label in np.unique(truth):  # in the order of the fingerprints, which is a random one
+        members = np.flatnonzero(truth[first] == label)
+        fold_of[members] = (dealt + np.arange(len(members))) % folds
+        dealt += len(members)
     return fold_of[group]

@@ -19,6 +19,8 @@ _LEVELS = 50  # features that one category may become
 _WORDS = 20  # different words in a column of numbers that may stand for "missing"
 _MOSTLY = 0.9  # of the cells of such a column are numbers
 _REPEATED = 0.5  # of the cells of a category repeat another one; below, it is a name or a text
+_CLASSES = 50  # more look like a number to predict
+_GUESSED = 20  # classes of a target that nobody named
 _COUNTING = 20  # rows from which a column that counts them is no accident
 
 
@@ -96,13 +98,13 @@ def _check_names(table: FrameTable, wishes: Wishes) -> None:
 
 
 def _target(table: FrameTable, wishes: Wishes) -> str:
-    """The one asked for; else one with a usual name; else the last; always with two values if it is a guess."""
+    """The one asked for; else one with a usual name; else the last; always with few values if it is a guess."""
     if wishes.target is not None:
         return wishes.target
     names = [name for name in table.frame.columns if name not in wishes.drop]
     usual = sorted((name for name in names if name.lower() in _TARGETS), key=lambda name: _TARGETS.index(name.lower()))
     for name in (*usual, names[-1] if names else ""):
-        if name and (wishes.positive is not None or _distinct(table, name) == 2):
+        if name and (wishes.positive is not None or _looks_like_classes(table, name)):
             return name
     binary = [name for name in names if _distinct(table, name) == 2]
     if len(binary) == 1:
@@ -111,8 +113,14 @@ def _target(table: FrameTable, wishes: Wishes) -> str:
     raise BadInput(f"Which column of {table.source.name} is the target? Name it with --target: {choice}.")
 
 
+def _looks_like_classes(table: FrameTable, name: str) -> bool:
+    """Two values, or a few with several rows each."""
+    distinct = _distinct(table, name)
+    return distinct == 2 or 2 < distinct <= min(_GUESSED, len(table) // 5)
+
+
 def _distinct(table: FrameTable, name: str) -> int:
-    return as_text(table.frame[name]).drop_nulls().n_unique()
+    return len({label for label in label_text(table, name) if label is not None})
 
 
 def _check_classes(schema: Schema, labels: list[str]) -> None:
@@ -124,10 +132,10 @@ def _check_classes(schema: Schema, labels: list[str]) -> None:
         raise BadInput(f"The target {schema.target!r} has only one value, {some}: there is nothing to learn.")
     if schema.positive is not None and schema.positive not in counts:
         raise BadInput(f"The target {schema.target!r} never has the value {schema.positive!r}; it has {some}.")
-    if schema.positive is None and len(counts) > 2:
+    if schema.positive is None and len(counts) > _CLASSES:
         raise BadInput(
-            f"The target {schema.target!r} has {len(counts)} values ({some}): choose one to tell from all others "
-            "with --positive, or another target with --target."
+            f"The target {schema.target!r} has {len(counts)} values ({some}), too many for classes: choose one to tell "
+            "from all others with --positive, or another target with --target."
         )
 
 
@@ -180,10 +188,7 @@ def _category(name: str, known) -> tuple[Column | None, str]:
     counts = sorted(((-n, level) for level, n in known.value_counts().iter_rows()))
     repeated = sum(-n for n, _ in counts if n < -1)
     if len(counts) > 2 and repeated < _REPEATED * len(known):
-        return (
-            None,
-            f"Column {name!r} holds a name or a text in almost every row ({len(counts)} values) and was left out.",
-        )
+        return None, f"Column {name!r} holds names or texts ({len(counts)} different ones) and was left out."
     levels = [level for _, level in counts]
     kept = levels[:1] if len(levels) == 2 else levels[:_LEVELS]
     note = f"Column {name!r} has {len(levels)} categories: the {_LEVELS} most frequent have a feature each."

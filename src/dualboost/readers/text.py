@@ -29,10 +29,17 @@ def read_text(content: Content, rows: int | None, encoding: str | None) -> tuple
     first = next(csv.reader([start], delimiter=separator))
     header = not all(_NUMBER.match(cell) or not cell.strip() for cell in first)
     frame = _parsed(content.name, data, {"separator": separator, "has_header": header, "n_rows": rows})
+    frame.columns = _names(frame.columns, header)
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # empty lines
     if separator == ";":  # where numbers have a decimal comma
         frame = frame.with_columns(pl.all().str.replace(r"^(\s*[-+]?\d+),(\d+\s*)$", "${1}.${2}"))
     return frame, _NAMES[separator], () if header else (_NO_HEADER,)
+
+
+def _names(given: list[str], header: bool) -> list[str]:
+    """Without blanks around them, each a name of its own; numbers from 1 where there is no header."""
+    bare = [name.strip() for name in given] if header else [f"column {k + 1}" for k in range(len(given))]
+    return bare if len(set(bare)) == len(bare) else given
 
 
 def _parsed(name: str, data: bytes, options: dict) -> pl.DataFrame:

@@ -77,7 +77,7 @@ def verdict(study: Study) -> str:
     first, second = study.model.classes_
     accuracy = study.held_out.accuracy
     sentence = (
-        f"Tells {second} from {first} right in {accuracy.value:.1%} of held-out rows "
+        f"Tells {second} from {first} and is right about {accuracy.value:.1%} of held-out rows "
         f"(95% interval {accuracy.low:.1%} to {accuracy.high:.1%}; always saying the larger class: "
         f"{study.held_out.majority.value:.1%})"
     )
@@ -113,14 +113,10 @@ def _certificate(study: Study) -> list[tuple[str, str]]:
 
 def _measures(study: Study) -> list[tuple[str, str, str]]:
     held = study.held_out
-    no, yes = held.recalls
-    named = {
-        "Accuracy": held.accuracy,
-        f"Recognised of {held.classes[0]}": no,
-        f"Recognised of {held.classes[1]}": yes,
-        "Area under the ROC curve": held.area,
-        "Always the larger class": held.majority,
-    }
+    named = {"Accuracy": held.accuracy}
+    named |= {f"Recognised of {label}": part for label, part in zip(held.classes, held.recalls, strict=True)}
+    named |= {"Area under the ROC curve": held.area} if held.area is not None else {}
+    named["Always the larger class"] = held.majority
     return [(name, f"{i.value:.1%}", f"{i.low:.1%} to {i.high:.1%}") for name, i in named.items()]
 
 

@@ -26,7 +26,7 @@ def margins(study: Study) -> str:
     edges = np.linspace(z.min(), max(z.max(), z.min() + 1e-9), _BINS + 1)
     up, down = (np.histogram(z[labels == label], edges)[0] for label in model.classes_)
     low, high = _with_room(edges[0], edges[-1], study)
-    frame = Frame((low, high), (-1.12 * max(down.max(), 1), 1.12 * max(up.max(), 1)))
+    frame = Frame((low, high), (-1.12 * max(down.max(), 1), 1.3 * max(up.max(), 1)))
     parts = [frame.axes("margin of a training row", "rows", y_absolute=True)]
     for k in range(_BINS):
         part = (float(edges[k]), float(edges[k + 1]))
@@ -149,16 +149,22 @@ def _where(name: str, cuts: np.ndarray, k: int) -> str:
 def calibration(study: Study) -> str:
     """Held-out rows in groups of equal size by their vote: how many of each were of the second class."""
     held, second = study.held_out, study.held_out.classes[1]
-    groups = [part for part in np.array_split(np.argsort(held.scores, kind="stable"), _GROUPS) if len(part)]
-    votes = [float(held.scores[part].mean()) for part in groups]
-    shares = [wilson(int(held.positive[part].sum()), len(part)) for part in groups]
+    groups = [part for part in np.array_split(np.argsort(held.votes, kind="stable"), _GROUPS) if len(part)]
+    votes = [float(held.votes[part].mean()) for part in groups]
+    shares = [wilson(int(held.truth[part].sum()), len(part)) for part in groups]
     room = 0.05 * (max(votes) - min(votes)) or 0.1
     frame = Frame((min(votes) - room, max(votes) + room), (-0.02, 1.02))
     parts = [frame.axes(f"vote for {second} of models that have not seen the row", f"were {second}", y_percent=True)]
     parts += [frame.vertical(0.0, "zero")] if frame.x[0] < 0 < frame.x[1] else []
-    parts.append(frame.line(votes, [share.value for share in shares], "reached"))
+    parts += [frame.line(*_promised(study, frame), "bound")] if hasattr(study.model, "link_") else []
     for part, vote, share in zip(groups, votes, shares, strict=True):
         words = f"{len(part)} rows with a mean vote of {vote:+.3f}: {share.value:.0%} were {second} "
         words += f"(95% interval {share.low:.0%} to {share.high:.0%})"
         parts += [frame.bar(vote, (share.low, share.high), "error"), frame.dot(vote, share.value, "point", words)]
     return svg(frame, f"Share of {second} among held-out rows, by the strength of the vote.", parts)
+
+
+def _promised(study: Study, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """The probability that the model gives to each vote."""
+    votes = np.linspace(*frame.x, 121)
+    return votes, study.model.link_.of(votes)

@@ -5,7 +5,7 @@ Colours are classes, so that the page's style decides them for light, dark and p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
@@ -21,8 +21,8 @@ class Frame:
 
     x: tuple[float, float]
     y: tuple[float, float]
-    width: int = 640
-    height: int = 280
+    width: int = 460
+    height: int = 270
     log_x: bool = False
 
     def px(self, value: float) -> float:
@@ -34,11 +34,11 @@ class Frame:
         low, high = self.y
         return round(self.height - _BOTTOM - (value - low) / ((high - low) or 1) * (self.height - _TOP - _BOTTOM), 1)
 
-    def line(self, xs: Sequence[float], ys: Sequence[float], kind: str) -> str:
+    def line(self, xs: Iterable[float], ys: Iterable[float], kind: str) -> str:
         points = " ".join(f"{self.px(x)},{self.py(y)}" for x, y in zip(xs, ys, strict=True))
         return f'<polyline class="{kind}" points="{points}"/>'
 
-    def area(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], kind: str) -> str:
+    def area(self, xs: Iterable[float], low: Iterable[float], high: Iterable[float], kind: str) -> str:
         there = [f"{self.px(x)},{self.py(y)}" for x, y in zip(xs, high, strict=True)]
         back = [f"{self.px(x)},{self.py(y)}" for x, y in zip(xs, low, strict=True)][::-1]
         return f'<polygon class="{kind}" points="{" ".join(there + back)}"/>'
@@ -72,7 +72,9 @@ class Frame:
         bottom, right = self.height - _BOTTOM, self.width - _RIGHT
         parts = [f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}"/>']
         for value in ticks(*self.x, log=self.log_x):
-            parts.append(f'<text class="tick" x="{self.px(value)}" y="{bottom + 16}" text-anchor="middle">{value:g}</text>')
+            parts.append(
+                f'<text class="tick" x="{self.px(value)}" y="{bottom + 16}" text-anchor="middle">{value:g}</text>'
+            )
         for value in ticks(*self.y, count=4):
             number = f"{value:.0%}" if y_percent else f"{abs(value) if y_absolute else value:g}"
             at = self.py(value)

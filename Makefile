@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .PHONY: demo test check bench docs wheel clean
 
 demo: $(VENV)/installed
-	$(BIN)/python -m dualboost.demo
+	$(BIN)/dualboost demo
 
 test: $(VENV)/installed $(VENV)/test-group
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2

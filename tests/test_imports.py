@@ -11,7 +11,7 @@ import dualboost
 
 ROOT = Path(dualboost.__file__).parent
 LEVELS = [
-    {"kernels", "rows"},
+    {"kernels", "rows", "errors"},
     {"data"},
     {"sets"},
     {"losses", "learners"},
@@ -22,7 +22,7 @@ LEVELS = [
     {"estimators"},
     {"files"},
     {"readers"},
-    {"demo", "plots", "__init__"},
+    {"plots", "__init__"},
     {"report"},
     {"cli"},
     {"__main__"},
@@ -31,11 +31,11 @@ LEVEL = {part: height for height, parts in enumerate(LEVELS) for part in parts}
 # plots is drawn from finished runs: whoever offers it imports it inside a function.
 HOMES = {
     "matplotlib": {"plots"},
-    "rich": {"estimators/progress", "demo"},
+    "rich": {"estimators/progress"},
     "polars": {"readers"},
     "typer": {"cli"},
     "jinja2": {"report"},
-    "sklearn": {"estimators", "files", "learners/sklearn", "readers", "demo", "plots"},
+    "sklearn": {"estimators", "files", "learners/sklearn", "readers", "cli", "plots"},
 }
 HEAVY = ["matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "rich"]
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dualboost.readers.errors import BadInput
+from dualboost.errors import BadInput
 
 if TYPE_CHECKING:
     from dualboost.estimators.base import BoostedClassifier

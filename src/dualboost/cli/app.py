@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from dualboost.cli.compare import compare
+from dualboost.cli.demo import demo
 from dualboost.cli.evaluate import evaluate
 from dualboost.cli.fit import fit
 from dualboost.cli.guard import guarded
+from dualboost.cli.loading import typed
 from dualboost.cli.predict import predict
 from dualboost.cli.report import report
 
@@ -24,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # help and errors stay plain text, also in a pipe
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, predict, evaluate, compare, report):
+for command in (fit, predict, evaluate, compare, report, demo):
     app.command()(guarded(command))
 
 
@@ -45,6 +47,7 @@ def _options(
 
 def run(arguments: Sequence[str]) -> int:
     """Parse and run; the exit code."""
+    typed.set(tuple(arguments))
     try:
         app(args=list(arguments), prog_name="dualboost")
     except SystemExit as done:

@@ -12,7 +12,7 @@ from dualboost.cli.algorithms import AUTO, Tuning, choose, make
 from dualboost.cli.guard import bad_input
 from dualboost.cli.loading import DataOptions, load_data, load_fitted
 from dualboost.cli.voice import Voice, aligned
-from dualboost.readers.errors import BadInput
+from dualboost.errors import BadInput
 
 if TYPE_CHECKING:
     from dualboost.estimators.held_out import HeldOut
@@ -80,9 +80,8 @@ def _on_new_rows(path: str, source: DataOptions, voice: Voice) -> tuple[str, Hel
     known, given = fitted.classes_.astype(str), np.asarray(problem.y).astype(str)
     new = sorted(set(given) - set(known))
     if new:
-        raise BadInput(
-            f"The target {schema.target!r} holds {new[0]!r}, which the model does not know; it knows {known}."
-        )
+        names = " and ".join(known)
+        raise BadInput(f"The target {schema.target!r} holds {str(new[0])!r}, but the model knows {names}.")
     return type(fitted).__name__, HeldOut(known, np.searchsorted(known, given), votes, np.zeros(len(votes), dtype=int))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dualboost.estimators.base import BoostedClassifier
     from dualboost.readers import Problem
 
-__all__ = ["fit", "fitted", "record_of"]
+__all__ = ["certificate_lines", "fit", "fitted", "record_of"]
 
 
 def fit(
@@ -50,7 +50,7 @@ def fit(
     with bad_input():
         save_model(model, path, notes=provenance(problem))
     record = {**record_of(model, problem), "model": path}
-    voice.result(record, [*_lines(model, problem), f"Model: {path}"])
+    voice.result(record, [*certificate_lines(record), f"Model: {path}"])
     if model.status_.startswith("interrupted"):
         raise typer.Exit(INTERRUPTED)
 
@@ -84,8 +84,8 @@ def record_of(model: BoostedClassifier, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _lines(model: BoostedClassifier, problem: Problem) -> Iterator[str]:
-    record = record_of(model, problem)
+def certificate_lines(record: dict[str, Any]) -> Iterator[str]:
+    """The same for a reader."""
     rows = [("soft margin" if record["nu"] is not None else "objective", f"{record['objective']:.5f}")]
     if record["gap"] < float("inf"):
         rows += [("no vote exceeds", f"{record['bound']:.5f}"), ("gap", f"{record['gap']:.5f}")]

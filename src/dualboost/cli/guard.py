@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import typer
 
-from dualboost.readers.errors import BadInput
+from dualboost.errors import BadInput
 
 __all__ = ["BAD_INPUT", "DEFECT", "INTERRUPTED", "OutOfTime", "at_most", "bad_input", "guarded"]
 

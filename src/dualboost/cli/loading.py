@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import tempfile
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dualboost.cli.guard import bad_input
 from dualboost.cli.voice import Voice
-from dualboost.readers.errors import BadInput
+from dualboost.errors import BadInput
 
 if TYPE_CHECKING:
     from dualboost.estimators.base import BoostedClassifier
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["DataOptions", "check_writable", "load_data", "load_fitted", "provenance", "stem_of", "write_text"]
 
 SUFFIX = ".dualboost"
+typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,12 @@ def provenance(problem: Problem) -> dict[str, Any]:
     """What is kept beside a model: how to read such data again, and where it came from."""
     source = problem.table.source
     origin = {"file": source.name, "format": source.format, "sha256": source.sha256, "rows": source.rows}
-    return {
-        "schema": problem.schema.to_json(),
-        "origin": {**origin, "command": shlex.join(["dualboost", *sys.argv[1:]])},
-    }
+    return {"schema": problem.schema.to_json(), "origin": {**origin, "command": command_line()}}
+
+
+def command_line() -> str:
+    """What the user typed."""
+    return shlex.join(["dualboost", *typed.get()])
 
 
 def stem_of(path: str) -> str:

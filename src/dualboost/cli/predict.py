@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from dualboost.cli import options as use
 from dualboost.cli.guard import bad_input
 from dualboost.cli.loading import check_writable, load_fitted, write_text
 from dualboost.cli.voice import Voice
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["harmless", "predict"]
 

@@ -15,10 +15,19 @@ from dualboost.cli import options as use
 from dualboost.cli.algorithms import AUTO, Tuning, choose, make
 from dualboost.cli.fit import fitted, record_of
 from dualboost.cli.guard import INTERRUPTED, bad_input
-from dualboost.cli.loading import SUFFIX, DataOptions, check_writable, load_data, provenance, stem_of, write_text
+from dualboost.cli.loading import (
+    SUFFIX,
+    DataOptions,
+    check_writable,
+    command_line,
+    load_data,
+    provenance,
+    stem_of,
+    write_text,
+)
 from dualboost.cli.suspects import suspects_of
 from dualboost.cli.voice import Voice
-from dualboost.readers.errors import BadInput
+from dualboost.errors import BadInput
 
 if TYPE_CHECKING:
     from dualboost.readers import Problem
@@ -128,7 +137,7 @@ def _origin(model, problem: Problem) -> dict[str, Any]:
         "Algorithm": type(model).__name__,
         "Parameters": ", ".join(f"{name}={value!r}" for name, value in sorted(given.items())),
         "Versions": f"dualboost {version('dualboost')}, Python {platform.python_version()}",
-        "Made by": provenance(problem)["origin"]["command"],
+        "Made by": command_line(),
     }
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from dualboost.estimators.held_out import HeldOut
     from dualboost.readers import Problem
@@ -18,6 +16,8 @@ _MOST = 200
 
 def suspects_of(model, problem: Problem, judged: HeldOut) -> tuple[tuple[Suspect, ...], float]:
     """The most suspicious rows first, and the estimated share of wrong labels."""
+    import numpy as np
+
     from dualboost.report import Suspect
 
     signs = np.where(judged.truth == 1, 1.0, -1.0)

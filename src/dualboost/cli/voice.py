@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 __all__ = ["Voice", "aligned", "plain"]
 
 
@@ -46,10 +44,10 @@ def plain(value: Any) -> Any:
     """What JSON can hold: arrays become lists, what is not finite becomes null."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if hasattr(value, "tolist"):  # an array or a number of numpy
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

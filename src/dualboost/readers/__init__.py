@@ -3,7 +3,7 @@
 The only home of polars. Whatever was guessed is said in words, in `Problem.notes`.
 """
 
-from dualboost.readers.errors import BadInput
+from dualboost.errors import BadInput
 from dualboost.readers.learn import Wishes, learn
 from dualboost.readers.problem import Problem, apply
 from dualboost.readers.schema import Column, Schema

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualboost.readers.errors import BadInput, require_polars
+from dualboost.errors import BadInput
+from dualboost.readers.polars import require_polars
 from dualboost.readers.schema import Column
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
-from dualboost.readers.errors import BadInput
+from dualboost.errors import BadInput
 
 __all__ = ["Content", "fetch"]
 

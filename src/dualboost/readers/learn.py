@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dualboost.errors import BadInput
 from dualboost.readers.cells import as_dates, as_numbers, as_text
-from dualboost.readers.errors import BadInput, require_polars
+from dualboost.readers.polars import require_polars
 from dualboost.readers.problem import Problem, against_rest, apply, label_text
 from dualboost.readers.schema import Column, Schema
 from dualboost.readers.table import FrameTable, SparseTable, Table

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dualboost.errors import BadInput
 from dualboost.readers.cells import as_text, encode
-from dualboost.readers.errors import BadInput
 from dualboost.readers.schema import Schema
 from dualboost.readers.table import FrameTable, SparseTable, Table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dualboost.readers.errors import BadInput
+from dualboost.errors import BadInput
 
 __all__ = ["KINDS", "Column", "Schema"]
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dualboost.errors import BadInput
 from dualboost.readers.content import STDIN, Content, fetch
-from dualboost.readers.errors import BadInput, require_polars
+from dualboost.readers.polars import require_polars
 from dualboost.readers.text import read_text
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ import io
 import re
 from typing import TYPE_CHECKING
 
+from dualboost.errors import BadInput
 from dualboost.readers.content import Content
-from dualboost.readers.errors import BadInput, require_polars
+from dualboost.readers.polars import require_polars
 
 if TYPE_CHECKING:
     import polars as pl

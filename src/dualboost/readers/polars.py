@@ -1,14 +1,12 @@
-"""What is wrong with a file or an option, in one sentence that says what to do."""
+"""polars, imported when a file is read."""
 
 from __future__ import annotations
 
 from types import ModuleType
 
-__all__ = ["BadInput", "require_polars"]
+from dualboost.errors import BadInput
 
-
-class BadInput(ValueError):
-    """The caller can put this right; the sentence says how."""
+__all__ = ["require_polars"]
 
 
 def require_polars() -> ModuleType:

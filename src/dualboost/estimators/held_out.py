@@ -84,7 +84,7 @@ def held_out(
     >>> from dualboost.estimators.held_out import held_out
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> result = held_out(MarginBoostClassifier(nu=0.2, max_iter=100), X, y, folds=2)
-    >>> result.accuracy.low > 0.9, int(result.confusion.sum()) == len(y)
+    >>> result.accuracy.low > 0.85, int(result.confusion.sum()) == len(y)
     (True, True)
     """
     check_whole_number("folds", folds, 2)

@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .PHONY: demo test check bench docs wheel clean
 
 demo: $(VENV)/installed
-	$(BIN)/python -m dualboost.demo
+	$(BIN)/dualboost demo
 
 test: $(VENV)/installed $(VENV)/test-group
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
@@ -35,7 +35,7 @@ $(VENV)/bin/python:
 	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/pip install --quiet ".[plots]" -Cbuild-dir=build/venv
+	$(BIN)/pip install --quiet ".[plots,cli]" -Cbuild-dir=build/venv
 	@touch $@
 
 $(VENV)/%-group: $(VENV)/bin/python pyproject.toml

@@ -11,7 +11,7 @@ import dualboost
 
 ROOT = Path(dualboost.__file__).parent
 LEVELS = [
-    {"kernels", "rows"},
+    {"kernels", "rows", "errors"},
     {"data"},
     {"sets"},
     {"losses", "learners"},
@@ -21,14 +21,21 @@ LEVELS = [
     {"diagnosis"},
     {"estimators"},
     {"files"},
-    {"demo", "plots", "__init__", "__main__"},
+    {"readers"},
+    {"plots", "__init__"},
+    {"report"},
+    {"cli"},
+    {"__main__"},
 ]
 LEVEL = {part: height for height, parts in enumerate(LEVELS) for part in parts}
 # plots is drawn from finished runs: whoever offers it imports it inside a function.
 HOMES = {
     "matplotlib": {"plots"},
-    "rich": {"estimators/progress", "demo"},
-    "sklearn": {"estimators", "files", "learners/sklearn", "demo", "plots"},
+    "rich": {"estimators/progress"},
+    "polars": {"readers"},
+    "typer": {"cli"},
+    "jinja2": {"report"},
+    "sklearn": {"estimators", "files", "learners/sklearn", "readers", "cli", "plots"},
 }
 HEAVY = ["matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "rich"]
 

@@ -3,27 +3,33 @@
 >>> from dualboost import MarginBoostClassifier, solve
 """
 
-from importlib.metadata import version as _version
+# mypy: disable-error-code="no-redef"
 
-from dualboost.diagnosis import Diagnosis, diagnose
-from dualboost.estimators import (
-    Comparison,
-    ERLPBoostClassifier,
-    FrankWolfeBoostClassifier,
-    LPBoostClassifier,
-    MABoostClassifier,
-    MadaBoostClassifier,
-    MarginBoostClassifier,
-    MLPBoostClassifier,
-    SmoothBoostClassifier,
-    SoftBoostClassifier,
-    SparseBoostClassifier,
-    TotalBoostClassifier,
-    compare,
-    reweight,
-)
-from dualboost.files import load_model, save_model
-from dualboost.solve import Solution, solve
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dualboost.diagnosis import Diagnosis, diagnose
+    from dualboost.estimators import (
+        Comparison,
+        ERLPBoostClassifier,
+        FrankWolfeBoostClassifier,
+        LPBoostClassifier,
+        MABoostClassifier,
+        MadaBoostClassifier,
+        MarginBoostClassifier,
+        MLPBoostClassifier,
+        SmoothBoostClassifier,
+        SoftBoostClassifier,
+        SparseBoostClassifier,
+        TotalBoostClassifier,
+        compare,
+        reweight,
+    )
+    from dualboost.files import load_model, load_notes, save_model
+    from dualboost.solve import Solution, solve
 
 __all__ = [
     "Comparison",
@@ -43,8 +49,39 @@ __all__ = [
     "compare",
     "diagnose",
     "load_model",
+    "load_notes",
     "reweight",
     "save_model",
     "solve",
 ]
-__version__ = _version("dualboost")
+_HOMES = ("dualboost.solve", "dualboost.diagnosis", "dualboost.estimators", "dualboost.files")
+
+
+def __getattr__(name: str):
+    """Import what is asked for when it is asked for: scikit-learn takes seconds, `dualboost --help` should not."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("dualboost")
+    if name in __all__:
+        for home in _HOMES:
+            module = import_module(home)
+            if name in module.__all__:
+                globals()[name] = getattr(module, name)
+                return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__, "__version__"])
+
+
+class _Package(ModuleType):
+    """A function with the name of its module stays the function when the module is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

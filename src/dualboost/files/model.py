@@ -28,7 +28,7 @@ from dualboost.learners.nzdd.boxes import BoxScores
 from dualboost.learners.stumps import StumpScores
 from dualboost.learners.tree_scores import TreeScores
 
-__all__ = ["load_model", "save_model"]
+__all__ = ["load_model", "load_notes", "save_model"]
 
 _FORMAT, _VERSION = "dualboost model", 1
 _PREDICTORS = (StumpScores, MatrixScores, TreeScores, BoxScores)
@@ -48,13 +48,15 @@ MODELS = {kind.__name__: kind for kind in _public(dualboost.estimators) if issub
 TYPES: dict[str, type] = {**MODELS, **{kind.__name__: kind for kind in (*_RECORDS, *_PREDICTORS)}}
 
 
-def save_model(model: BoostedClassifier, path: str | os.PathLike) -> None:
+def save_model(model: BoostedClassifier, path: str | os.PathLike, *, notes: dict[str, Any] | None = None) -> None:
     """Write a fitted classifier to a file; what was there is replaced at once or not at all.
 
     Parameters
     ----------
     model : a fitted classifier of dualboost
     path : str or path
+    notes : dict, optional
+        Whatever should stay beside the model and can be JSON; `load_notes` gives it back.
 
     Examples
     --------
@@ -71,7 +73,7 @@ def save_model(model: BoostedClassifier, path: str | os.PathLike) -> None:
         raise ValueError(f"save_model keeps fitted classifiers of dualboost, not {type(model).__name__}.")
     check_is_fitted(model)
     arrays: dict[str, np.ndarray] = {}
-    header = {"format": _FORMAT, "version": _VERSION, "made_with": dualboost.__version__}
+    header = {"format": _FORMAT, "version": _VERSION, "made_with": dualboost.__version__, "notes": notes or {}}
     write(path, {**header, "model": encode(model, arrays, TYPES, "model")}, arrays)
 
 
@@ -106,6 +108,37 @@ def load_model(path: str | os.PathLike, *, max_bytes: int = 1 << 30) -> BoostedC
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise DamagedFile(f"{path} does not hold a model of this version: {error}.") from error
     return model
+
+
+def load_notes(path: str | os.PathLike, *, max_bytes: int = 1 << 30) -> dict[str, Any]:
+    """The notes that `save_model` kept beside a model.
+
+    Parameters
+    ----------
+    path : str or path
+    max_bytes : int, default 1 GiB
+
+    Returns
+    -------
+    dict, empty where none were given; "made_with" is the version of dualboost that wrote the file
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import MarginBoostClassifier, load_notes, save_model
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "cancer.dualboost"
+    >>> save_model(MarginBoostClassifier(nu=0.2).fit(X, y), path, notes={"source": "scikit-learn"})
+    >>> load_notes(path)["source"]
+    'scikit-learn'
+    """
+    header, _ = read(path, max_bytes)
+    _check_version(header, path)
+    notes = header.get("notes", {})
+    if not isinstance(notes, dict):
+        raise DamagedFile(f"The notes of {path} are none of ours; take it from its source again.")
+    return {**notes, "made_with": str(header.get("made_with", ""))}
 
 
 def _check_version(header: dict[str, Any], path) -> None:

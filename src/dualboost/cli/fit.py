@@ -1,0 +1,98 @@
+"""`dualboost fit`: a certified model from a data file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dualboost.cli import options as use
+from dualboost.cli.algorithms import AUTO, Tuning, choose, make
+from dualboost.cli.guard import INTERRUPTED, bad_input
+from dualboost.cli.loading import SUFFIX, DataOptions, check_writable, load_data, provenance, stem_of
+from dualboost.cli.voice import Voice, aligned
+
+if TYPE_CHECKING:
+    from dualboost.estimators.base import BoostedClassifier
+    from dualboost.readers import Problem
+
+__all__ = ["certificate_lines", "fit", "fitted", "record_of"]
+
+
+def fit(
+    data: use.Data,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Model file; DATA.dualboost if not given.")] = None,
+    target: use.Target = None,
+    positive: use.Positive = None,
+    drop: use.Drop = None,
+    algorithm: use.Algorithm = AUTO,
+    nu: use.Nu = None,
+    tol: use.Tol = None,
+    max_rounds: use.Rounds = None,
+    seed: use.Seed = 0,
+    jobs: use.Jobs = None,
+    rows: use.Rows = None,
+    encoding: use.Encoding = None,
+    json: use.Json = False,
+    quiet: use.Quiet = False,
+) -> None:
+    """Fit a certified model to a data file and keep it. Ctrl-C keeps the best so far."""
+    from dualboost.files import save_model
+
+    voice = Voice(json, quiet)
+    path = out or stem_of(data) + SUFFIX
+    check_writable(path)
+    kind, why = choose(algorithm)
+    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
+    voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
+    model = fitted(make(kind, Tuning(nu, tol, max_rounds, seed, jobs, voice.progress)), problem)
+    with bad_input():
+        save_model(model, path, notes=provenance(problem))
+    record = {**record_of(model, problem), "model": path}
+    voice.result(record, [*certificate_lines(record), f"Model: {path}"])
+    if model.status_.startswith("interrupted"):
+        raise typer.Exit(INTERRUPTED)
+
+
+def fitted(model: BoostedClassifier, problem: Problem) -> BoostedClassifier:
+    """The model, fitted; warnings of the library are in its status and shown there."""
+    import warnings
+
+    with bad_input(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(problem.X, problem.y)
+
+
+def record_of(model: BoostedClassifier, problem: Problem) -> dict[str, Any]:
+    """What a program wants to know about a fitted model."""
+    certificate = model.certificate_
+    used = int((model.feature_importances_ > 0).sum())
+    return {
+        "algorithm": type(model).__name__,
+        "classes": model.classes_.tolist(),
+        "rows": len(problem.y),
+        "features": problem.X.shape[1],
+        "features_used": used,
+        "objective": certificate.objective,
+        "bound": certificate.bound,
+        "gap": certificate.gap,
+        "nu": getattr(model, "nu_", None),
+        "rounds": model.n_iter_,
+        "status": model.status_,
+        "training_accuracy": float(model.score(problem.X, problem.y)),
+    }
+
+
+def certificate_lines(record: dict[str, Any]) -> Iterator[str]:
+    """The same for a reader."""
+    rows = [("soft margin" if record["nu"] is not None else "objective", f"{record['objective']:.5f}")]
+    if record["gap"] < float("inf"):
+        rows += [("no vote exceeds", f"{record['bound']:.5f}"), ("gap", f"{record['gap']:.5f}")]
+    if record["nu"] is not None:
+        rows.append(("nu", f"{record['nu']:.3g}"))
+    rows.append(("rounds", str(record["rounds"])))
+    rows.append(("features used", f"{record['features_used']} of {record['features']}"))
+    rows.append(("accuracy on these rows", f"{record['training_accuracy']:.1%}"))
+    yield from aligned(rows)
+    yield f"Why it stopped: {record['status']}."

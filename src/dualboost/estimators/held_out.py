@@ -1,0 +1,121 @@
+"""Votes on rows that the voter has not seen: every row is left out once, and scored by the model of the others.
+
+Rows are dealt by their content, so that copies of a row stay together: a duplicate never tests the model that has
+seen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.intervals import Interval, area_interval, wilson
+from dualboost.estimators.selection import fingerprints
+from dualboost.estimators.validation import check_whole_number
+
+__all__ = ["HeldOut", "deal", "held_out"]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What models said about rows that they were not fitted to."""
+
+    classes: np.ndarray
+    truth: np.ndarray
+    """The number of each row's class."""
+    votes: np.ndarray
+    """As `decision_function` gives them: positive speaks for classes[1], or a column for each of several classes."""
+    folds: np.ndarray
+
+    @property
+    def guesses(self) -> np.ndarray:
+        """The number of the class that wins."""
+        return (self.votes > 0).astype(int) if self.votes.ndim == 1 else self.votes.argmax(axis=1)
+
+    @property
+    def accuracy(self) -> Interval:
+        return wilson(int((self.guesses == self.truth).sum()), len(self.truth))
+
+    @property
+    def recalls(self) -> tuple[Interval, ...]:
+        """The share of each class that was recognised."""
+        return tuple(wilson(int(row[k]), int(row.sum())) for k, row in enumerate(self.confusion))
+
+    @property
+    def area(self) -> Interval | None:
+        """The area under the ROC curve; None for more than two classes."""
+        return area_interval(self.votes, self.truth == 1, self.folds) if self.votes.ndim == 1 else None
+
+    @property
+    def majority(self) -> Interval:
+        """The accuracy of always saying the most frequent class."""
+        return wilson(int(np.bincount(self.truth).max()), len(self.truth))
+
+    @property
+    def confusion(self) -> np.ndarray:
+        """Counts, a row for each true class and a column for each guess."""
+        k = len(self.classes)
+        return np.bincount(k * self.truth + self.guesses, minlength=k * k).reshape(k, k)
+
+
+def held_out(
+    model: BoostedClassifier, X, y, folds: int = 5, random_state=0, watch: Callable[[int], None] | None = None
+) -> HeldOut:
+    """Fit `folds` copies of the model, each to all rows but those it then scores.
+
+    Parameters
+    ----------
+    model : classifier, fitted or not
+    X, y : data
+    folds : int, default 5
+    random_state : int
+    watch : callable, optional
+        Called with the number of each fold before it is fitted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import MarginBoostClassifier
+    >>> from dualboost.estimators.held_out import held_out
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> result = held_out(MarginBoostClassifier(nu=0.2, max_iter=100), X, y, folds=2)
+    >>> result.accuracy.low > 0.85, int(result.confusion.sum()) == len(y)
+    (True, True)
+    """
+    check_whole_number("folds", folds, 2)
+    labels = np.asarray(y)
+    classes, truth = np.unique(labels, return_inverse=True)
+    fold_of = deal(X, truth, folds, random_state)
+    copy = _without_probabilities(clone(model), len(classes))
+    votes = np.full((len(labels), len(classes)) if len(classes) > 2 else len(labels), np.nan)
+    for fold in np.unique(fold_of):
+        if watch is not None:
+            watch(int(fold))
+        test = fold_of == fold
+        if len(np.unique(truth[~test])) < len(classes):
+            raise ValueError("A class has too few different rows to hold some of them out: use more data.")
+        votes[test] = clone(copy).fit(X[~test], labels[~test]).decision_function(X[test])
+    return HeldOut(classes, truth, votes, fold_of)
+
+
+def _without_probabilities(model: BoostedClassifier, classes: int) -> BoostedClassifier:
+    """They take further fits, and decide only between more than two classes."""
+    return model.set_params(calibrate=False) if classes == 2 and "calibrate" in model.get_params() else model
+
+
+def deal(X, truth: np.ndarray, folds: int, random_state) -> np.ndarray:
+    """The fold of each row: equal rows together, every class spread evenly."""
+    prints = fingerprints(X, check_random_state(random_state))
+    _, first, group = np.unique(prints, return_index=True, return_inverse=True)
+    fold_of = np.empty(len(first), dtype=np.int64)
+    dealt = 0
+    for label in np.unique(truth):  # in the order of the fingerprints, which is a random one
+        members = np.flatnonzero(truth[first] == label)
+        fold_of[members] = (dealt + np.arange(len(members))) % folds
+        dealt += len(members)
+    return fold_of[group]

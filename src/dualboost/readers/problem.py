@@ -1,0 +1,150 @@
+"""A table as the numbers that a model takes, by a schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualboost.errors import BadInput
+from dualboost.readers.cells import as_text, encode
+from dualboost.readers.schema import Schema
+from dualboost.readers.table import FrameTable, SparseTable, Table
+
+__all__ = ["Problem", "against_rest", "apply", "label_text", "typed_labels"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """X, y, and everything one needs to speak about them."""
+
+    X: Any
+    """Dense float64, or CSR."""
+    y: np.ndarray
+    """Whole numbers or strings; empty where no labels were asked for."""
+    schema: Schema
+    table: Table
+    rows: np.ndarray
+    """The row of the file, from 0, of each row here."""
+    notes: tuple[str, ...] = ()
+    """What was guessed or left out, in words."""
+
+    def cells(self, row: int) -> dict[str, str]:
+        """What the file holds in a row of X, by column; nothing for an SVMlight file."""
+        if not isinstance(self.table, FrameTable):
+            return {}
+        record = self.table.frame.row(int(self.rows[row]), named=True)
+        return {name: "" if cell is None else str(cell) for name, cell in record.items()}
+
+
+def apply(schema: Schema, table: Table, *, with_target: bool = False) -> Problem:
+    """The table as this schema reads it; BadInput where its columns differ.
+
+    `with_target` wants labels too, and leaves out the rows that have none.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from dualboost.readers import Column, Schema, apply, read
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "data.csv"
+    >>> _ = path.write_text("age,sex\\n3,male\\n40,female\\n")
+    >>> apply(Schema("alive", columns=(Column("sex", "category", ("male",)),)), read(str(path))).X
+    array([[1.],
+           [0.]])
+    """
+    _check_form(schema, table)
+    if isinstance(table, SparseTable):
+        X, notes = _known_features(schema, table)
+    else:
+        assert isinstance(table, FrameTable)
+        _check_columns(schema, table, with_target)
+        parts = [encode(table.frame[column.name], column) for column in schema.columns]
+        X, notes = np.hstack(parts) if parts else np.empty((len(table), 0)), _unknown_levels(schema, table)
+    every = Problem(X, np.empty(0), schema, table, np.arange(len(table)), notes)
+    return _with_labels(every) if with_target else every
+
+
+def _with_labels(problem: Problem) -> Problem:
+    """y beside X; rows without a label are left out."""
+    text = label_text(problem.table, problem.schema.target)
+    kept = np.flatnonzero([cell is not None for cell in text])
+    if not len(kept):
+        raise BadInput(f"The target {problem.schema.target!r} is empty in every row.")
+    lost = len(text) - len(kept)
+    notes = problem.notes + ((f"{lost} rows without a target were left out.",) if lost else ())
+    y = typed_labels([against_rest(text[i], problem.schema.positive) for i in kept])
+    return Problem(problem.X[kept], y, problem.schema, problem.table, kept, notes)
+
+
+def _check_form(schema: Schema, table: Table) -> None:
+    if isinstance(table, SparseTable) != bool(schema.sparse):
+        raise BadInput(
+            f"The model was fitted to {'an SVMlight file' if schema.sparse else 'a table with named columns'}, "
+            f"but {table.source.name} is {table.source.format}: give data of the same kind."
+        )
+
+
+def _check_columns(schema: Schema, table: FrameTable, with_target: bool) -> None:
+    wanted = [column.name for column in schema.columns] + [schema.target] * with_target
+    absent = [name for name in wanted if name not in table.frame.columns]
+    if absent:
+        names = ", ".join(repr(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
+        raise BadInput(
+            f"{table.source.name} has no column {names}, which the model needs: "
+            "give a file with the columns that the model was fitted to."
+        )
+
+
+def _unknown_levels(schema: Schema, table: FrameTable) -> tuple[str, ...]:
+    """Categories without a feature are no error: they count as none of the known ones."""
+    notes = []
+    for column in schema.columns:
+        if column.kind == "category":
+            seen = as_text(table.frame[column.name]).drop_nulls()
+            new = seen.filter(~seen.is_in([*column.levels, *column.words]))
+            if len(new):
+                notes.append(
+                    f"Column {column.name!r}: {len(new)} cells such as {new[0][:40]!r} have no feature of their own."
+                )
+    return tuple(notes)
+
+
+def _known_features(schema: Schema, table: SparseTable) -> tuple[sp.csr_matrix, tuple[str, ...]]:
+    X = table.X
+    if X.shape[1] < schema.sparse:
+        X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], schema.sparse))
+    more = X.shape[1] > schema.sparse
+    note = f"Features above {schema.sparse - 1} are not known to the model and were left out."
+    return X[:, : schema.sparse], (note,) if more else ()
+
+
+def label_text(table: Table, target: str) -> list[str | None]:
+    """The labels as strings, numbers in one spelling, None where missing."""
+    if isinstance(table, SparseTable):
+        return [_one_spelling(str(label)) for label in table.labels]
+    assert isinstance(table, FrameTable)
+    return [None if cell is None else _one_spelling(cell) for cell in as_text(table.frame[target]).to_list()]
+
+
+def _one_spelling(label: str) -> str:
+    """1, +1 and 1.0 are one label."""
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else label
+
+
+def against_rest(label: str | None, positive: str | None) -> str:
+    assert label is not None
+    return label if positive is None or label == positive else f"not {positive}"
+
+
+def typed_labels(labels: list[str]) -> np.ndarray:
+    """Whole numbers where all of them are, strings otherwise."""
+    try:
+        return np.array([int(label) for label in labels], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return np.array(labels)

@@ -1,0 +1,140 @@
+"""A data file of any known format as a table: CSV and TSV, Parquet, Arrow (Feather), SVMlight, compressed or not."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dualboost.errors import BadInput
+from dualboost.readers.content import STDIN, Content, fetch
+from dualboost.readers.polars import require_polars
+from dualboost.readers.text import read_text
+
+if TYPE_CHECKING:
+    import polars as pl
+    import scipy.sparse as sp
+
+__all__ = ["FrameTable", "Source", "SparseTable", "Table", "read"]
+
+_SVMLIGHT = re.compile(rb"\s*[-+.\deE]+(\s+(qid:)?\d+:[-+.\deE]+)+\s*(#.*)?$")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table came from, exactly enough to find it again."""
+
+    name: str
+    format: str
+    sha256: str
+    rows: int
+
+
+class Table(ABC):
+    """What was read, before anything is decided about it."""
+
+    source: Source
+    notes: tuple[str, ...]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable(Table):
+    """Named columns; those of a text file are all strings."""
+
+    frame: pl.DataFrame
+    source: Source
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable(Table):
+    """Numbered features and labels; feature j of the file is column j here."""
+
+    X: sp.csr_matrix
+    labels: np.ndarray
+    source: Source
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+
+def read(path: str, *, rows: int | None = None, encoding: str | None = None) -> Table:
+    """Read a file, or standard input where `path` is "-".
+
+    Parameters
+    ----------
+    path : str
+    rows : int, optional
+        Only the first rows.
+    encoding : str, optional
+        Of a text file; by default UTF-8.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from dualboost.readers import read
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "data.csv"
+    >>> _ = path.write_text("age,label\\n3,no\\n40,yes\\n")
+    >>> len(read(str(path))), read(str(path)).source.format
+    (2, 'CSV')
+    """
+    content = fetch(path, rows)
+    name = "standard input" if path == STDIN else path
+    if _is_svmlight(content):
+        return _sparse(content, name)
+    frame, form, notes = _frame(content, rows, encoding)
+    if not frame.height or not frame.width:
+        raise BadInput(f"{name} has a header but no rows: nothing can be learned from it.")
+    return FrameTable(frame, _source(content, name, form, frame.height), notes)
+
+
+def _source(content: Content, name: str, form: str, rows: int) -> Source:
+    return Source(name, form, hashlib.sha256(content.data).hexdigest(), rows)
+
+
+def _frame(content: Content, rows: int | None, encoding: str | None) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
+    """The frame, its format, and what was noticed."""
+    pl = require_polars()
+    head = content.data[:8]
+    try:
+        if head.startswith(b"PAR1"):
+            return pl.read_parquet(io.BytesIO(content.data), n_rows=rows), "Parquet", ()
+        if head.startswith(b"ARROW1"):
+            return pl.read_ipc(io.BytesIO(content.data), n_rows=rows), "Arrow", ()
+        if head.startswith(b"\xff\xff\xff\xff"):
+            return pl.read_ipc_stream(io.BytesIO(content.data), n_rows=rows), "Arrow stream", ()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise BadInput(f"{content.name} is damaged ({_first_line(error)}): take it from its source again.") from error
+    return read_text(content, rows, encoding)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0].rstrip(".")
+
+
+def _is_svmlight(content: Content) -> bool:
+    lines = [line for line in content.data[:65536].split(b"\n") if line.strip() and not line.startswith(b"#")]
+    return bool(lines) and _SVMLIGHT.match(lines[0].rstrip()) is not None
+
+
+def _sparse(content: Content, name: str) -> SparseTable:
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, labels = load_svmlight_file(io.BytesIO(content.data), zero_based=True)
+    except (ValueError, IndexError, OverflowError) as error:
+        raise BadInput(f"{name} looks like SVMlight, but a line of it is not: {_first_line(error)}.") from error
+    return SparseTable(X, labels, _source(content, name, "SVMlight", X.shape[0]))

@@ -1,0 +1,144 @@
+"""The page itself: words around the numbers, all of them escaped, one script that only its own hash may run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from dualboost.report import pictures
+from dualboost.report.study import Study
+
+__all__ = ["page", "require_jinja2", "verdict"]
+
+_CELLS = 6  # columns of the file beside each suspicious row
+
+
+def require_jinja2() -> None:
+    """Raise ImportError in one sentence where reports cannot be written."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        raise ImportError('The report needs jinja2: pip install "dualboost[cli]".') from error
+
+
+def page(study: Study) -> str:
+    """The whole report as HTML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import MarginBoostClassifier
+    >>> from dualboost.estimators.held_out import held_out
+    >>> from dualboost.report import Study, page
+    >>> data = load_breast_cancer()
+    >>> model = MarginBoostClassifier(nu=0.2, max_iter=50).fit(data.data, data.target)
+    >>> result = held_out(model, data.data, data.target, folds=2)
+    >>> study = Study("Cancer", model, data.target, tuple(data.feature_names), result, (), np.nan, {})
+    >>> page(study).startswith("<!doctype html>")
+    True
+    """
+    require_jinja2()
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    script = _asset("table.js")
+    loader = PackageLoader("dualboost.report", "assets")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.get_template("page.html").render(
+        study=study,
+        verdict=verdict(study),
+        certificate=_certificate(study),
+        measures=_measures(study),
+        confusion=study.held_out.confusion.tolist(),
+        columns=_columns(study),
+        margins=Markup(pictures.margins(study)),
+        convergence=Markup(pictures.convergence(study)),
+        curves=[(curve.name, curve.share, Markup(curve.picture)) for curve in pictures.curves(study)],
+        calibration=Markup(pictures.calibration(study)),
+        diagnosis=_diagnosis(study),
+        style=Markup(_asset("style.css")),
+        script=Markup(script),
+        hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("dualboost.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def verdict(study: Study) -> str:
+    """The whole report in one sentence."""
+    first, second = study.model.classes_
+    accuracy = study.held_out.accuracy
+    sentence = (
+        f"Tells {second} from {first} and is right about {accuracy.value:.1%} of held-out rows "
+        f"(95% interval {accuracy.low:.1%} to {accuracy.high:.1%}; always saying the larger class: "
+        f"{study.held_out.majority.value:.1%})"
+    )
+    share = share_of_best(study)
+    if share is not None:
+        sentence += f"; its soft margin is proved to be at least {share:.1%} of the best that any such vote can have"
+    count = len(study.suspects)
+    if count:
+        sentence += f"; {count} {'row deserves' if count == 1 else 'rows deserve'} a second look"
+    return sentence + "."
+
+
+def share_of_best(study: Study) -> float | None:
+    """Reached over bound, rounded down; None where there is no positive certificate."""
+    certificate = study.model.certificate_
+    if not (math.isfinite(certificate.bound) and certificate.objective > 0):
+        return None
+    return math.floor(1000 * min(certificate.objective / certificate.bound, 1.0)) / 1000
+
+
+def _certificate(study: Study) -> list[tuple[str, str]]:
+    model, certificate = study.model, study.model.certificate_
+    soft = hasattr(model, "nu_")
+    rows = [("Soft margin reached" if soft else "Objective reached", f"{certificate.objective:.5f}")]
+    if math.isfinite(certificate.bound):
+        rows += [("No vote exceeds", f"{certificate.bound:.5f}"), ("Gap", f"{certificate.gap:.5f}")]
+    if soft:
+        rows.append(("Share of rows that may fall inside the margin (nu)", f"{model.nu_:.3g}"))
+    used = int(np.count_nonzero(model.feature_importances_))
+    rows += [("Rounds", str(model.n_iter_)), ("Features with a vote", f"{used} of {len(study.features)}")]
+    return [*rows, ("Why it stopped", model.status_)]
+
+
+def _measures(study: Study) -> list[tuple[str, str, str]]:
+    held = study.held_out
+    named = {"Accuracy": held.accuracy}
+    named |= {f"Recognised of {label}": part for label, part in zip(held.classes, held.recalls, strict=True)}
+    named |= {"Area under the ROC curve": held.area} if held.area is not None else {}
+    named["Always the larger class"] = held.majority
+    return [(name, f"{i.value:.1%}", f"{i.low:.1%} to {i.high:.1%}") for name, i in named.items()]
+
+
+def _columns(study: Study) -> list[str]:
+    """Which cells of the suspicious rows are shown: those of the columns with the largest shares of the vote."""
+    if not study.suspects:
+        return []
+    known = list(study.suspects[0].cells)
+    shares = dict.fromkeys(known, 0.0)
+    for feature, share in zip(study.features, study.model.feature_importances_, strict=True):
+        column = feature if feature in shares else feature.split(" = ")[0]
+        if column in shares:
+            shares[column] += float(share)
+    return sorted((name for name in known if shares[name] > 0), key=lambda name: -shares[name])[:_CELLS]
+
+
+def _diagnosis(study: Study) -> dict[str, Any] | None:
+    if study.diagnosis is None:
+        return None
+    core = np.flatnonzero(study.diagnosis.hard_core)
+    return {
+        "lines": study.diagnosis.summary().splitlines(),
+        "rows": [int(row) + 1 for row in core[:200]],
+        "count": len(core),
+    }

@@ -1,0 +1,170 @@
+"""The pictures of a report: margins by class, certificate by round, step functions, what a vote was worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualboost.estimators.intervals import wilson
+from dualboost.learners.stumps import StumpScores
+from dualboost.report.study import Study
+from dualboost.report.svg import Frame, svg
+
+__all__ = ["Curve", "calibration", "convergence", "curves", "margins"]
+
+_BINS = 40
+_POINTS = 160
+_GROUPS = 10
+
+
+def margins(study: Study) -> str:
+    """How many rows of each class have which margin: one class upwards, the other downwards."""
+    model = study.model
+    present = ~np.isnan(model.margins_)
+    z, labels = model.margins_[present], study.y[present]
+    edges = np.linspace(z.min(), max(z.max(), z.min() + 1e-9), _BINS + 1)
+    up, down = (np.histogram(z[labels == label], edges)[0] for label in model.classes_)
+    low, high = _with_room(edges[0], edges[-1], study)
+    frame = Frame((low, high), (-1.12 * max(down.max(), 1), 1.3 * max(up.max(), 1)))
+    parts = [frame.axes("margin of a training row", "rows", y_absolute=True)]
+    for k in range(_BINS):
+        part = (float(edges[k]), float(edges[k + 1]))
+        for counts, sign, kind, label in ((up, 1, "first", model.classes_[0]), (down, -1, "second", model.classes_[1])):
+            if counts[k]:
+                words = f"margin {part[0]:.3f} to {part[1]:.3f}: {counts[k]} rows of {label}"
+                parts.append(frame.box(part, (0, sign * int(counts[k])), kind, words))
+    if low < 0 < high:
+        parts.append(frame.vertical(0.0, "zero"))
+    parts += _interval(study, frame)
+    first, second = model.classes_
+    return svg(frame, f"Margins of the training rows: {first} upwards, {second} downwards.", parts)
+
+
+def _with_room(low: float, high: float, study: Study) -> tuple[float, float]:
+    certificate = study.model.certificate_
+    if _certified(study):
+        low, high = min(low, certificate.objective), max(high, certificate.bound)
+    room = 0.03 * (high - low) or 0.1
+    return low - room, high + room
+
+
+def _certified(study: Study) -> bool:
+    """Whether the certificate is an interval of margins that can be drawn."""
+    return hasattr(study.model, "nu_") and np.isfinite(study.model.certificate_.gap)
+
+
+def _interval(study: Study, frame: Frame) -> list[str]:
+    if not _certified(study):
+        return []
+    certificate = study.model.certificate_
+    reached = frame.vertical(certificate.objective, "reached", f"soft margin {certificate.objective:.4f}", 0, "end")
+    return [reached, frame.vertical(certificate.bound, "bound", f"no vote exceeds {certificate.bound:.4f}", 0, "start")]
+
+
+def convergence(study: Study) -> str:
+    """The value reached and its bound after each round."""
+    history = study.model.history_
+    last = len(history["objective"]) - 1
+    rounds = np.unique(np.geomspace(1, max(last, 1), _POINTS).round().astype(int))
+    entries = np.minimum(rounds, last)
+    reached, bound = history["objective"][entries], history["bound"][entries]
+    bounded = bool(np.isfinite(bound).all())
+    top = float(bound.max()) if bounded else float(reached.max())
+    room = 0.06 * (top - float(reached.min())) or 0.01
+    frame = Frame((1, max(last, 2)), (float(reached.min()) - room, top + room), log_x=True)
+    parts = [frame.axes("rounds", "soft margin" if hasattr(study.model, "nu_") else "objective")]
+    if bounded:
+        parts += [frame.area(rounds, reached, bound, "between"), frame.line(rounds, bound, "bound")]
+    parts.append(frame.line(rounds, reached, "reached"))
+    for k, t in enumerate(rounds):
+        words = f"round {t}: reached {reached[k]:.5f}" + (
+            f", no vote exceeds {bound[k]:.5f}, gap {bound[k] - reached[k]:.2g}" if bounded else ""
+        )
+        parts.append(frame.strip((_between(rounds, k - 1), _between(rounds, k)), words))
+    return svg(frame, "The value reached and its bound, round by round; the interval between them closes.", parts)
+
+
+def _between(rounds: np.ndarray, k: int) -> float:
+    """The border, on a logarithmic scale, between round k and the next."""
+    k = min(max(k, 0), len(rounds) - 1)
+    return float(np.sqrt(rounds[k] * rounds[min(k + 1, len(rounds) - 1)])) if len(rounds) > 1 else 1.0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The step function of one feature."""
+
+    name: str
+    share: float
+    picture: str
+
+
+def curves(study: Study, count: int = 12) -> list[Curve]:
+    """The features with the largest shares of the vote, on one scale; nothing for votes that are not of stumps."""
+    model = study.model
+    scores = model.predictor_
+    if not isinstance(scores, StumpScores) or not len(scores.features):
+        return []
+    top = np.argsort(-model.feature_importances_, kind="stable")[: min(count, len(scores.features))]
+    steps = {int(feature): _steps(scores, int(feature)) for feature in top}
+    size = 1.08 * max(float(np.abs(values).max()) for _, values in steps.values()) or 1.0
+    return [
+        Curve(study.features[f], float(model.feature_importances_[f]), _step_picture(study, f, steps[f], size))
+        for f in map(int, top)
+    ]
+
+
+def _steps(scores: StumpScores, feature: int) -> tuple[np.ndarray, np.ndarray]:
+    """Its cuts and its values: one value more than cuts."""
+    u = int(np.flatnonzero(scores.features == feature)[0])
+    start, end = scores.cut_start[u], scores.cut_start[u + 1]
+    return scores.cuts[start:end], scores.tables[start + u : end + u + 1]
+
+
+def _step_picture(study: Study, feature: int, steps: tuple[np.ndarray, np.ndarray], size: float) -> str:
+    cuts, values = steps
+    reach = 0.12 * float(np.ptp(cuts)) if len(cuts) > 1 else 0.5 * max(abs(float(cuts[0])), 1e-9) if len(cuts) else 0.5
+    inner = cuts if len(cuts) else np.array([0.0])
+    borders = np.concatenate([[inner[0] - reach], cuts, [inner[-1] + reach]])
+    frame = Frame((float(borders[0]), float(borders[-1])), (-size, size), width=360, height=220)
+    second = study.model.classes_[1]
+    parts = [frame.axes(study.features[feature], f"vote for {second}"), frame.line(borders[[0, -1]], [0, 0], "zero")]
+    xs, ys = np.repeat(borders, 2)[1:-1], np.repeat(values, 2)
+    parts += [frame.area(xs, np.zeros_like(ys), ys, "between"), frame.line(xs, ys, "reached")]
+    for k, value in enumerate(values):
+        where = _where(study.features[feature], cuts, k)
+        parts.append(frame.strip((float(borders[k]), float(borders[k + 1])), f"{where}: {value:+.4f} for {second}"))
+    return svg(frame, f"Step function of {study.features[feature]}.", parts)
+
+
+def _where(name: str, cuts: np.ndarray, k: int) -> str:
+    if not len(cuts):
+        return f"{name} is known"
+    if k == 0:
+        return f"{name} up to {cuts[0]:.6g}"
+    return f"{name} above {cuts[k - 1]:.6g}" + (f" up to {cuts[k]:.6g}" if k < len(cuts) else "")
+
+
+def calibration(study: Study) -> str:
+    """Held-out rows in groups of equal size by their vote: how many of each were of the second class."""
+    held, second = study.held_out, study.held_out.classes[1]
+    groups = [part for part in np.array_split(np.argsort(held.votes, kind="stable"), _GROUPS) if len(part)]
+    votes = [float(held.votes[part].mean()) for part in groups]
+    shares = [wilson(int(held.truth[part].sum()), len(part)) for part in groups]
+    room = 0.05 * (max(votes) - min(votes)) or 0.1
+    frame = Frame((min(votes) - room, max(votes) + room), (-0.02, 1.02))
+    parts = [frame.axes(f"vote for {second} of models that have not seen the row", f"were {second}", y_percent=True)]
+    parts += [frame.vertical(0.0, "zero")] if frame.x[0] < 0 < frame.x[1] else []
+    parts += [frame.line(*_promised(study, frame), "bound")] if hasattr(study.model, "link_") else []
+    for part, vote, share in zip(groups, votes, shares, strict=True):
+        words = f"{len(part)} rows with a mean vote of {vote:+.3f}: {share.value:.0%} were {second} "
+        words += f"(95% interval {share.low:.0%} to {share.high:.0%})"
+        parts += [frame.bar(vote, (share.low, share.high), "error"), frame.dot(vote, share.value, "point", words)]
+    return svg(frame, f"Share of {second} among held-out rows, by the strength of the vote.", parts)
+
+
+def _promised(study: Study, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """The probability that the model gives to each vote."""
+    votes = np.linspace(*frame.x, 121)
+    return votes, study.model.link_.of(votes)

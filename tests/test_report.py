@@ -1,0 +1,314 @@
+"""The report: its numbers are the model's, whatever the data holds stays text, and it needs nothing from outside."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jinja2")
+
+from dualboost import LPBoostClassifier, MarginBoostClassifier
+from dualboost.estimators.held_out import held_out
+from dualboost.learners import Trees
+from dualboost.report import Study, Suspect, page, pictures
+from dualboost.report.page import share_of_best, verdict
+from dualboost.report.svg import ticks
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+FORMULA = '=HYPERLINK("http://evil.example","x")'
+ROWS, FEATURES = 240, 5
+
+
+def data(labels=("no", "yes")):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, FEATURES))
+    X[::17, 2] = np.nan
+    codes = (X[:, 0] + 0.5 * X[:, 1] + 0.7 * rng.normal(size=ROWS) > 0).astype(int)
+    return X, np.array(labels)[codes]
+
+
+def study(labels=("no", "yes"), names=None, suspects=None, model=None) -> Study:
+    X, y = data(labels)
+    model = (model or MarginBoostClassifier(0.3, max_iter=60, random_state=0)).fit(X, y)
+    judged = held_out(model, X, y, 3)
+    names = names or tuple(f"feature {j}" for j in range(FEATURES))
+    if suspects is None:
+        suspects = tuple(
+            Suspect(k, "no", "yes", 0.9 - k / 10, -k / 7, "feature 0", {names[0]: str(k), names[1]: FORMULA, "id": "7"})
+            for k in (3, 1, 2)
+        )
+    origin = {"Data": "memory", "Odd": HOSTILE}
+    return Study("A study", model, y, names, judged, suspects, 0.05, origin, ("dualboost predict m new.csv",))
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return study()
+
+
+@pytest.fixture(scope="module")
+def html(plain):
+    return page(plain)
+
+
+class Reader(HTMLParser):
+    """Elements with their attributes, the text, and the cells of each table."""
+
+    VOID = frozenset({"meta", "input", "br", "img"})
+
+    def __init__(self, text: str):
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict]] = []
+        self.open: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, f"{tag} closes something else"
+
+    def handle_data(self, text):
+        if {"td", "th"} & set(self.open) and self.tables and self.tables[-1]:
+            self.tables[-1][-1][-1] += text
+        if not {"script", "style"} & set(self.open):
+            self.words.append(text)
+
+    def rows(self, first: str) -> list[list[str]]:
+        (found,) = [table for table in self.tables if table and table[0][0].strip() == first]
+        return [[cell.strip() for cell in row] for row in found]
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+def test_the_numbers_are_those_of_the_model(plain, html):
+    reader, certificate = Reader(html), plain.model.certificate_
+    facts = dict(reader.rows("Soft margin reached"))
+    assert facts["Soft margin reached"] == f"{certificate.objective:.5f}"
+    assert facts["No vote exceeds"] == f"{certificate.bound:.5f}" and facts["Gap"] == f"{certificate.gap:.5f}"
+    assert facts["Rounds"] == str(plain.model.n_iter_) and facts["Why it stopped"] == plain.model.status_
+    confusion = [[int(cell) for cell in row[1:]] for row in reader.rows("True class")[1:]]
+    assert confusion == plain.held_out.confusion.tolist() and np.sum(confusion) == ROWS
+    measures = {row[0]: row[1] for row in reader.rows("Measure")[1:]}
+    assert measures["Accuracy"] == f"{(confusion[0][0] + confusion[1][1]) / ROWS:.1%}"
+    assert measures["Recognised of yes"] == f"{confusion[1][1] / sum(confusion[1]):.1%}"
+    assert measures["Area under the ROC curve"] == f"{plain.held_out.area.value:.1%}"
+
+
+def test_the_verdict_is_one_true_sentence(plain, html):
+    sentence = verdict(plain)
+    assert sentence in " ".join(" ".join(Reader(html).words).split())
+    assert f"{plain.held_out.accuracy.value:.1%}" in sentence and "3 rows deserve" in sentence
+    certificate = plain.model.certificate_
+    assert 0 < share_of_best(plain) <= certificate.objective / certificate.bound
+    assert sentence.count(". ") == 0 and sentence.endswith(".")
+
+
+def test_suspicious_rows_in_their_order(plain, html):
+    rows = Reader(html).rows("Row")
+    assert [row[0] for row in rows[1:]] == ["3", "1", "2"]
+    assert rows[1][1:5] == ["no", "yes", "0.600", "-0.4286"]
+    shown = rows[0][6:]
+    assert set(shown) == {"feature 0", "feature 1"}  # "id" has no vote
+    assert rows[1][6 + shown.index("feature 1")] == FORMULA
+
+
+def titles(picture: str) -> list[str]:
+    return re.findall(r"<title>(.*?)</title>", picture)
+
+
+def test_margins_count_every_row(plain):
+    counts = [int(re.search(r": (\d+) rows", title)[1]) for title in titles(pictures.margins(plain))]
+    assert sum(counts) == ROWS
+    of_yes = [t for t in titles(pictures.margins(plain)) if t.endswith("of yes")]
+    assert sum(int(re.search(r": (\d+) rows", t)[1]) for t in of_yes) == np.sum(plain.y == "yes")
+
+
+def test_convergence_ends_at_the_last_round(plain):
+    last = titles(pictures.convergence(plain))[-1]
+    history = plain.model.history_
+    assert last.startswith(f"round {len(history['objective']) - 1}: reached {history['objective'][-1]:.5f}")
+
+
+def test_curves_sum_to_the_vote(plain):
+    """Read the step functions back from the hover texts and vote with them."""
+    X, _ = data()
+    curves = pictures.curves(plain, FEATURES)
+    scores = np.full(ROWS, plain.model.predictor_.base)
+    for curve in curves:
+        x = X[:, int(curve.name.split()[1])]
+        for title in titles(curve.picture):
+            where, value = title.rsplit(": ", 1)
+            low = re.search(r"above (\S+)", where)
+            high = re.search(r"up to (\S+)", where)
+            inside = (x > (float(low[1]) if low else -np.inf)) & (x <= (float(high[1]) if high else np.inf))
+            scores[inside] += float(value.split()[0])
+    known = ~np.isnan(X).any(axis=1)
+    np.testing.assert_allclose(scores[known], plain.model.decision_function(X)[known], atol=1e-3)
+    assert sum(curve.share for curve in curves) == pytest.approx(1)
+
+
+def test_calibration_groups_hold_every_row(plain):
+    groups = [re.match(r"(\d+) rows.*: (\d+)% were yes", title) for title in titles(pictures.calibration(plain))]
+    assert sum(int(group[1]) for group in groups) == ROWS and len(groups) == 10
+    shares = [int(group[2]) for group in groups]
+    assert shares[0] < 30 < 70 < shares[-1]
+
+
+def test_a_model_without_curves_and_one_without_suspects():
+    trees = study(model=LPBoostClassifier(0.3, learner=Trees(2), max_iter=20), suspects=())
+    text = page(trees)
+    assert "What the model looks at" not in text and "Rows to check" not in text and "deserve" not in verdict(trees)
+    Reader(text)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (-0.3, 0.7), (1e-9, 3e-9), (-1e6, 5e6), (3, 3)])
+def test_ticks_are_round_numbers_inside(low, high):
+    marks = ticks(low, high)
+    assert marks and all(low - 1e-12 <= mark <= high * (1 + 1e-9) for mark in marks) and len(marks) <= 12
+    assert ticks(1, 5000, log=True) == [1, 10, 100, 1000] and ticks(1, 7, log=True) == [1, 2, 5]
+
+
+# ---- hostile content, nothing from outside --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    names = (HOSTILE, "</title><script>alert(3)</script>", "</svg>", "a = b", "x" * 500)
+    cells = {HOSTILE: HOSTILE, "a = b": FORMULA}
+    suspects = (Suspect(1, HOSTILE, "yes", 0.5, -0.1, HOSTILE, cells),)
+    return page(study((HOSTILE, "yes"), names, suspects))
+
+
+def test_hostile_contents_stay_text(hostile):
+    reader = Reader(hostile)
+    tags = [tag for tag, _ in reader.elements]
+    assert tags.count("script") == 1 and "img" not in tags and "iframe" not in tags
+    assert not any(name.startswith("on") for _, attributes in reader.elements for name in attributes)
+    assert "".join(reader.words).count("<script>alert(1)</script>") > 5, "it is shown as text"
+
+
+def test_nothing_comes_from_outside(html, hostile):
+    for text in (html, hostile):
+        for tag, attributes in Reader(text).elements:
+            assert "src" not in attributes and tag not in ("link", "base", "object", "embed")
+            assert attributes.get("href", "#").startswith("#")
+        assert "url(" not in text and "@import" not in text
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+        assert policy.startswith("default-src 'none'") and "script-src 'sha256-" in policy
+
+
+def test_the_script_is_the_one_that_may_run(html):
+    import base64
+    import hashlib
+
+    script = re.search(r"<script>(.*?)</script>", html, re.S)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"'sha256-{digest.replace('+', '&#43;')}'" in html or f"'sha256-{digest}'" in html
+
+
+def test_it_is_small(html):
+    assert len(html.encode()) < 3_000_000
+
+
+def test_every_picture_and_control_has_a_name(html):
+    elements = Reader(html).elements
+    assert all(attributes.get("aria-label") for tag, attributes in elements if tag == "svg")
+    assert all("scope" in attributes for tag, attributes in elements if tag == "th")
+    assert ("html", {"lang": "en"}) in elements
+    assert html.count("<caption") == html.count("<table")
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    red, green, blue = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_text_can_be_read_on_every_background():
+    """WCAG asks for a contrast of 4.5 for text, in light, dark and print."""
+    css = (Path(pictures.__file__).parent / "assets" / "style.css").read_text()
+    schemes = [
+        dict(re.findall(r"--(\w+): *(#[0-9a-f]{3,6})\b", block)) for block in re.findall(r":root \{(.*?)\}", css, re.S)
+    ]
+    assert len(schemes) == 3
+    for scheme in schemes:
+        full = {name: c if len(c) == 7 else "#" + "".join(2 * x for x in c[1:]) for name, c in scheme.items()}
+        for paper in ("paper", "card"):
+            for ink in ("ink", "soft", "reached", "bound"):
+                light, dark = sorted((luminance(full[paper]), luminance(full[ink])), reverse=True)
+                assert (light + 0.05) / (dark + 0.05) >= 4.5, (paper, ink, scheme)
+
+
+# ---- in a browser ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        try:
+            opened = playwright.chromium.launch(executable_path=shutil.which("chromium"))
+        except sync_api.Error as error:
+            pytest.skip(f"no browser to test in: {str(error).splitlines()[0]}")
+        yield opened
+        opened.close()
+
+
+def opened(browser, tmp_path, text, **options):
+    """The page with what it complained about and what it asked the network for."""
+    (tmp_path / "report.html").write_text(text, encoding="utf-8")
+    tab = browser.new_context(**options).new_page()
+    complaints, requests = [], []
+    tab.on("console", lambda message: complaints.append(message.text))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("request", lambda request: requests.append(request.url))
+    tab.goto((tmp_path / "report.html").as_uri())
+    return tab, complaints, requests
+
+
+def first_cells(tab) -> list[str]:
+    return tab.locator("#rows tbody tr:visible td:first-child").all_inner_texts()
+
+
+def test_the_table_sorts_filters_and_exports(browser, tmp_path, html):
+    tab, complaints, requests = opened(browser, tmp_path, html)
+    tab.get_by_role("button", name="Row", exact=True).click()
+    assert first_cells(tab) == ["1", "2", "3"]
+    tab.get_by_role("button", name="Row", exact=True).click()
+    assert first_cells(tab) == ["3", "2", "1"]
+    tab.get_by_label("Filter").fill("0.700")
+    assert first_cells(tab) == ["2"] and tab.locator("#count").inner_text() == "1 of 3 rows"
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Save as CSV").click()
+    saved = Path(download.value.path()).read_text(encoding="utf-8-sig").splitlines()
+    assert len(saved) == 2 and "\"'=HYPERLINK(" in saved[1]
+    assert not complaints and len([url for url in requests if not url.startswith("blob:")]) == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_it_fits_phone_and_desk(browser, tmp_path, html, hostile, scheme, width):
+    for text in (html, hostile):
+        options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+        tab, complaints, _ = opened(browser, tmp_path, text, **options)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width and not complaints

@@ -144,7 +144,7 @@ def _project(game: Game, columns: np.ndarray, limit: float, start: np.ndarray) -
 SECTIONS: dict[str, Callable[[bool], None]] = {
     "gap": lambda large: to_a_gap(SMALL + LARGE if large else SMALL),
     "warm": lambda large: warm_and_cold(5000, 100, 8) if large else warm_and_cold(1500, 60, 8),
-    "columns": lambda large: columns_and_stabilisation(SMALL[:2] if not large else SMALL + LARGE),
+    "columns": lambda large: columns_and_stabilisation(SMALL if large else SMALL[:1]),
     "inner": lambda large: inner_problem(5000 if large else 2000, (10, 20, 40)),
     "projection": lambda large: projections(5000 if large else 2000, (10, 20, 40)),
 }

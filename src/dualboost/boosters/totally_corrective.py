@@ -19,7 +19,7 @@ from dualboost.master import descend
 
 __all__ = ["ERLPBoost", "TotallyCorrective", "rounds_needed"]
 
-_SHARE = 0.3  # of the gap, left to the next round
+_SHARE = 0.1  # of the gap, left to the next round
 
 
 @dataclass(frozen=True)

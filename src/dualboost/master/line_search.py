@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import frexp, ldexp
 
 __all__ = ["longest_ascent", "newton_ascent"]
 
@@ -37,7 +38,8 @@ def newton_ascent(slope: Callable[[float], float], first: float, trials: int = 3
     if at_high >= 0:
         return 1.0
     for _ in range(trials):
-        middle = low + (high - low) * at_low / (at_low - at_high)
+        middle = _coarse(low + (high - low) * at_low / (at_low - at_high))
+        middle = middle if low < middle < high else (low + high) / 2
         at = slope(middle)
         if 0 <= at <= 0.1 * first:
             return middle
@@ -46,3 +48,9 @@ def newton_ascent(slope: Callable[[float], float], first: float, trials: int = 3
         else:
             high, at_high, at_low = middle, at, at_low / 2
     return low
+
+
+def _coarse(x: float) -> float:
+    """x to two digits: exact enough for a search, and the same whatever the rounding of the slopes."""
+    mantissa, exponent = frexp(x)
+    return ldexp(round(mantissa * 64) / 64, exponent)

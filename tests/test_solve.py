@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from conftest import BOOSTERS, LEARNERS, OTHER_ENDS, SETS, CountingOracle, matrix_game, problem, refused, share
+from conftest import ASCENTS, BOOSTERS, LEARNERS, OTHER_ENDS, SETS, CountingOracle, matrix_game, problem, refused, share
 from dualboost import solve
 from dualboost.boosters import Corrective, TotallyCorrective
 from dualboost.learners import Matrix
@@ -58,6 +58,8 @@ def test_the_certificate_by_hand(name, booster, max_rounds):
     A, model = matrix(3), SETS[name].model(np.ones(15))
     if refused(booster, matrix_game(A, SETS[name].make(15), 0.05), linear=model.exact):
         return
+    closes = not isinstance(booster, (*ASCENTS, *OTHER_ENDS))
+    max_rounds = max_rounds if closes else min(max_rounds, 100)
     solution = solve(A, SoftMargin(SETS[name].make(15)), booster, tol=0.05, max_rounds=max_rounds)
     check_certificate(A, solution, model)
     assert solution.n_rounds <= max_rounds and solution.status
@@ -66,7 +68,7 @@ def test_the_certificate_by_hand(name, booster, max_rounds):
         return
     if max_rounds == 100_000:
         assert solution.gap <= (0.05 if getattr(booster, "stop", "certified") == "certified" else 0.1) + 1e-12
-    elif solution.n_rounds == max_rounds:
+    elif solution.n_rounds == max_rounds and closes:
         assert "max_rounds" in solution.status or "within" in solution.status
 
 
@@ -242,11 +244,12 @@ def matrices(draw):
 
 @given(matrices(), st.floats(0.02, 1), st.sampled_from([1, 5, 20_000]), st.sampled_from(list(BOOSTERS)))
 def test_any_matrix(A, nu, max_rounds, name):
-    if refused(BOOSTERS[name], matrix_game(A, Capped(nu=nu), 0.1), linear=True):
+    booster, closes = BOOSTERS[name], not isinstance(BOOSTERS[name], (*ASCENTS, *OTHER_ENDS))
+    if refused(booster, matrix_game(A, Capped(nu=nu), 0.1), linear=True):
         return
-    solution = solve(A, SoftMargin(Capped(nu=nu)), BOOSTERS[name], tol=0.1, max_rounds=max_rounds)
+    solution = solve(A, SoftMargin(Capped(nu=nu)), booster, tol=0.1, max_rounds=max_rounds if closes else 50)
     check_certificate(A, solution, capped(len(A), nu))
-    if max_rounds == 20_000 and not isinstance(BOOSTERS[name], OTHER_ENDS):
+    if max_rounds == 20_000 and closes:
         assert solution.gap <= (0.1 if getattr(BOOSTERS[name], "stop", "certified") == "certified" else 0.2) + 1e-12
 
 

@@ -4,6 +4,7 @@ from dualboost.boosters.base import Booster
 from dualboost.boosters.corrective import Corrective
 from dualboost.boosters.corrective_frank_wolfe import CorrectiveFrankWolfe
 from dualboost.boosters.frank_wolfe import FrankWolfe
+from dualboost.boosters.in_turn import InTurn, automatic
 from dualboost.boosters.lp import LPBoost
 from dualboost.boosters.mlp import MLPBoost
 from dualboost.boosters.servedio import ServedioSmoothBoost
@@ -18,10 +19,12 @@ __all__ = [
     "CorrectiveFrankWolfe",
     "ERLPBoost",
     "FrankWolfe",
+    "InTurn",
     "LPBoost",
     "MLPBoost",
     "ServedioSmoothBoost",
     "SoftBoost",
     "TotalBoost",
     "TotallyCorrective",
+    "automatic",
 ]

@@ -1,6 +1,6 @@
 """Two boosters in turn: what the first reached is kept, bursts are rounds, and the choice of a solver is sound."""
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -28,9 +28,7 @@ def test_the_second_begins_where_the_first_ends():
     assert [state.t for state in states] == list(range(12))
     assert not np.any(states[7].w) and np.any(states[6].w) and np.any(states[8].w)
     bests = [(state.best.objective, -state.best.bound) for state in states]
-    assert all(
-        later >= earlier for a, b in zip(bests, bests[1:], strict=False) for earlier, later in zip(a, b, strict=True)
-    )
+    assert all(later >= earlier for a, b in pairwise(bests) for earlier, later in zip(a, b, strict=True))
 
 
 @pytest.mark.parametrize("switch", [5, 128, 150, 300])

@@ -84,15 +84,18 @@ class InTurn(Booster):
 def automatic(nu: float) -> Booster:
     """The booster for the soft margin at this nu, to an absolute gap of about 0.01.
 
-    Totally corrective; below nu = 1/2 after a few hundred compiled corrective rounds, which are enough where the best
-    margin is itself within the gap asked. `python -m benchmarks.table2` compares it with all others.
+    From nu = 1/2 on a handful of searched steps. Below, the totally corrective booster after a few hundred compiled
+    corrective rounds, which are enough where the best margin is itself within the gap asked.
+    `python -m benchmarks.table2` compares the choice with all others.
 
     Examples
     --------
     >>> from dualboost.boosters import automatic
     >>> automatic(0.8)
+    Corrective(step='search', stop='certified', smoothing='halving')
+    >>> automatic(0.1).then
     TotallyCorrective(columns=5, smoothing='halving')
-    >>> automatic(0.1).first
-    Corrective(step='closed', stop='certified', smoothing='fixed')
     """
-    return TotallyCorrective() if nu >= _LARGE_NU else InTurn(Corrective(), TotallyCorrective(), _FIRST_ROUNDS)
+    if nu >= _LARGE_NU:
+        return Corrective(step="search", smoothing="halving")
+    return InTurn(Corrective(), TotallyCorrective(), _FIRST_ROUNDS)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from benchmarks.real_data import folder, table
 from benchmarks.timing import progress
-from dualboost.boosters import Booster, Corrective, ERLPBoost, FrankWolfe, LPBoost, TotallyCorrective
+from dualboost.boosters import Booster, Corrective, ERLPBoost, FrankWolfe, LPBoost, TotallyCorrective, automatic
 from dualboost.game import Game, State
 from dualboost.learners import Stumps
 from dualboost.losses import SoftMargin
@@ -25,7 +25,8 @@ from dualboost.rows import Rows
 from dualboost.sets import Capped
 from dualboost.solve import play
 
-SOLVERS: dict[str, Booster] = {
+SOLVERS: dict[str, Booster | None] = {
+    "automatic": None,
     "LPBoost, textbook": LPBoost(columns=1, stabilise=0),
     "LPBoost": LPBoost(),
     "ERLPBoost": ERLPBoost(),
@@ -124,7 +125,7 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, float], dict[str, Ru
         for nu in (0.8, 0.1):
             found[name, nu] = {}
             for solver in options.solvers:
-                run = solved((X, y), nu, SOLVERS[solver], tol, options.limit)
+                run = solved((X, y), nu, SOLVERS[solver] or automatic(nu), tol, options.limit)
                 found[name, nu][solver] = run
                 progress(f"{name}, {X.shape[0]} x {X.shape[1]}, nu = {nu}: {solver}: {run}")
     return found

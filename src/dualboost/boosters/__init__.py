@@ -4,6 +4,7 @@ from dualboost.boosters.base import Booster
 from dualboost.boosters.corrective import Corrective
 from dualboost.boosters.corrective_frank_wolfe import CorrectiveFrankWolfe
 from dualboost.boosters.frank_wolfe import FrankWolfe
+from dualboost.boosters.in_turn import InTurn, automatic
 from dualboost.boosters.lp import LPBoost
 from dualboost.boosters.mada import MadaBoost
 from dualboost.boosters.mirror_ascent import MirrorAscent
@@ -22,11 +23,13 @@ __all__ = [
     "CorrectiveFrankWolfe",
     "ERLPBoost",
     "FrankWolfe",
+    "InTurn",
     "LPBoost",
     "MLPBoost",
     "ServedioSmoothBoost",
     "SoftBoost",
     "TotalBoost",
     "TotallyCorrective",
+    "automatic",
 ]
 __all__ += ["Entropic", "Euclidean", "MadaBoost", "MirrorAscent", "Regularizer", "SparseBoost"]

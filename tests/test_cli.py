@@ -14,16 +14,19 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
-from dualboost import LPBoostClassifier, MarginBoostClassifier, load_model, load_notes
+from dualboost import LPBoostClassifier, MarginBoostClassifier, diagnose, load_model, load_notes
 from dualboost.estimators.held_out import HeldOut, deal, held_out
 from dualboost.estimators.intervals import area_interval, wilson
 
 pytest.importorskip("polars")
 pytest.importorskip("typer")
+pytest.importorskip("jinja2")
 
 from dualboost.cli import main
+from dualboost.cli.algorithms import known
 from dualboost.cli.guard import OutOfTime, at_most
 from dualboost.cli.predict import harmless
+from test_report import Reader
 
 DATA = load_breast_cancer()
 LABELS = DATA.target_names[DATA.target]
@@ -185,6 +188,36 @@ def test_a_clock_presses_ctrl_c():
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("name", sorted(known()))
+def test_every_algorithm_makes_a_model_and_a_report(capsys, tmp_path, name):
+    """Few rows and rounds: the point is that all parts fit together."""
+    data = table(tmp_path / "small.csv", DATA.data[:90, :3], LABELS[:90], DATA.feature_names[:3])
+    page = tmp_path / "small.html"
+    record = as_json(capsys, "report", data, "-a", name, "--max-rounds", "5", "--folds", "2", "-o", str(page))
+    model = load_model(tmp_path / "small.dualboost")
+    assert record["algorithm"] == type(model).__name__ == known()[name].__name__
+    assert record["training_accuracy"] == model.score(DATA.data[:90, :3], LABELS[:90]) > 0.7
+    facts = dict(Reader(page.read_text(encoding="utf-8")).rows("Data"))
+    assert facts["Algorithm"] == type(model).__name__ and facts["Made by"].startswith(
+        f"dualboost report {data} -a {name}"
+    )
+
+
+def test_diagnose_proves_which_rows_cannot_be_separated(capsys, tmp_path):
+    rows = [(1, "a"), (2, "b"), (3, "a"), (3, "b"), (9, "b")]
+    path = tmp_path / "five.csv"
+    path.write_text("x,label\n" + "".join(f"{x},{label}\n" for x, label in rows))
+    out = tmp_path / "rows.csv"
+    record = as_json(capsys, "diagnose", str(path), "-o", str(out))
+    wanted = diagnose(np.array([[x] for x, _ in rows], dtype=float), [label for _, label in rows])
+    assert record["regime"] == wanted.regime == "mixed" and record["contradictions"] == [[[3], [4]]]
+    assert record["hard_core"] == (np.flatnonzero(wanted.hard_core) + 1).tolist() and {3, 4} <= set(record["hard_core"])
+    kinds = [line.split(",")[2] for line in out.read_text().splitlines()[1:]]
+    assert [k + 1 for k, kind in enumerate(kinds) if kind == "hard core"] == record["hard_core"]
+    _, text, _ = run(capsys, "diagnose", str(path))
+    assert wanted.summary() in text
+
+
 # ---- bad input ------------------------------------------------------------------------------------------------------
 
 
@@ -282,7 +315,7 @@ def test_help_is_light_and_lists_the_commands():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert done.stderr.strip() == ""
-    for command in ("fit", "predict", "evaluate", "compare", "report", "demo", "--install-completion"):
+    for command in ("fit", "predict", "evaluate", "compare", "diagnose", "report", "demo", "--install-completion"):
         assert command in done.stdout
 
 

@@ -5,11 +5,13 @@ import io
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+import dualboost
 from dualboost import load_model
 
 pytest.importorskip("typer")
@@ -30,7 +32,8 @@ def folder(tmp_path_factory):
 def output(folder):
     """What the command prints into a pipe."""
     command = [sys.executable, "-m", "dualboost", "demo", "--out", "results"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+    environment = {**os.environ, "PYTHONPATH": str(Path(dualboost.__file__).parents[1])}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

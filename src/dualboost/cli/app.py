@@ -9,6 +9,7 @@ import typer
 
 from dualboost.cli.compare import compare
 from dualboost.cli.demo import demo
+from dualboost.cli.diagnose import diagnose
 from dualboost.cli.evaluate import evaluate
 from dualboost.cli.fit import fit
 from dualboost.cli.guard import guarded
@@ -26,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # help and errors stay plain text, also in a pipe
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, predict, evaluate, compare, report, demo):
+for command in (fit, predict, evaluate, compare, diagnose, report, demo):
     app.command()(guarded(command))
 
 

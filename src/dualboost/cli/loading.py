@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from dualboost.estimators.base import BoostedClassifier
     from dualboost.readers import Problem, Schema
 
-__all__ = ["DataOptions", "check_writable", "load_data", "load_fitted", "provenance", "stem_of", "write_text"]
+__all__ = [
+    "DataOptions",
+    "check_two",
+    "check_writable",
+    "load_data",
+    "load_fitted",
+    "provenance",
+    "stem_of",
+    "write_text",
+]
 
 SUFFIX = ".dualboost"
 typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
@@ -81,6 +90,13 @@ def stem_of(path: str) -> str:
     for suffix in (".gz", ".bz2", ".xz", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".svm", ".svmlight", ".txt"):
         name = name.removesuffix(suffix)
     return name if name not in ("", "-") else "data"
+
+
+def check_two(problem: Problem, what: str) -> None:
+    """Refuse more than two classes."""
+    count = len(set(problem.y.tolist()))
+    if count > 2:
+        raise BadInput(f"{what} is about two classes, the target has {count}: choose one of them with --positive.")
 
 
 def check_writable(*paths: str | None) -> None:

@@ -13,11 +13,13 @@ import typer
 
 from dualboost.cli import options as use
 from dualboost.cli.algorithms import AUTO, Tuning, choose, make
+from dualboost.cli.diagnose import diagnosis_of
 from dualboost.cli.fit import fitted, record_of
 from dualboost.cli.guard import INTERRUPTED, bad_input
 from dualboost.cli.loading import (
     SUFFIX,
     DataOptions,
+    check_two,
     check_writable,
     command_line,
     load_data,
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
     from dualboost.readers import Problem
     from dualboost.report import Study
 
-__all__ = ["Made", "report", "study_of"]
+__all__ = ["Made", "report", "study_of", "write_study"]
+
+_ROWS_TO_DIAGNOSE = 20_000
+_SECONDS = 30.0  # for the diagnosis
 
 
 def report(
@@ -89,7 +94,7 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     from dualboost.report import Study
     from dualboost.report.page import require_jinja2
 
-    _check_two(problem)
+    check_two(problem, "A report")
     try:
         require_jinja2()  # before the work, not after
     except ImportError as error:
@@ -103,15 +108,8 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     title = stem_of(problem.table.source.name)
     features = problem.schema.features
     origin, commands = _origin(model, problem), _commands(problem, made)
-    return Study(title, model, problem.y, features, judged, suspects, noise_rate, origin, commands)
-
-
-def _check_two(problem: Problem) -> None:
-    import numpy as np
-
-    count = len(np.unique(problem.y))
-    if count > 2:
-        raise BadInput(f"A report is about two classes, the target has {count}: choose one of them with --positive.")
+    found = diagnosis_of(problem, _SECONDS) if len(problem.y) <= _ROWS_TO_DIAGNOSE else None
+    return Study(title, model, problem.y, features, judged, suspects, noise_rate, origin, commands, found)
 
 
 def write_study(study: Study, problem: Problem, made: Made) -> None:

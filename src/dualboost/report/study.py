@@ -48,4 +48,4 @@ class Study:
     commands: tuple[str, ...] = ()
     """How to make it again and how to use it."""
     diagnosis: Any = None
-    """What `dualboost.diagnose` found, where it was asked."""
+    """What `dualboost.diagnose` found about votes of stumps, where it was asked."""

@@ -1,10 +1,11 @@
 """What to ask the learner and what to do with the answer: one file a booster, see `base` for what one must say."""
 
 from dualboost.boosters.base import Booster
+from dualboost.boosters.coordinate_descent import CoordinateDescent
 from dualboost.boosters.corrective import Corrective
 from dualboost.boosters.lp import LPBoost
 from dualboost.boosters.mlp import MLPBoost
 from dualboost.boosters.soft import SoftBoost, TotalBoost
 from dualboost.boosters.totally_corrective import ERLPBoost, TotallyCorrective
 
-__all__ = ["Booster", "Corrective", "ERLPBoost", "LPBoost", "MLPBoost", "SoftBoost", "TotalBoost", "TotallyCorrective"]
+__all__ = ["Booster", "CoordinateDescent", "Corrective", "ERLPBoost", "LPBoost", "MLPBoost", "SoftBoost", "TotalBoost", "TotallyCorrective"]

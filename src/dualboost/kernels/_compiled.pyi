@@ -159,3 +159,33 @@ def corrective_rounds(
     threads: int = 1,
 ) -> _Rounds: ...
 def shift_weights(w: _Doubles, numbers: _Longs, keep: _Doubles, added: _Doubles, size: int) -> _Doubles: ...
+
+# ---- coordinate descent
+
+class _DescentRounds(TypedDict):
+    # of each question
+    features: _Ints
+    cuts: _Ints
+    missing_right: _Bytes
+    edges: _Doubles
+    values: _Doubles
+    # of each move
+    steps: _Doubles
+    # at the end
+    z: _Doubles
+    reached: bool
+    interrupt: BaseException | None
+
+def exponential(x: _Doubles) -> _Doubles: ...
+def sigmoid(x: _Doubles) -> _Doubles: ...
+def softplus(x: _Doubles) -> _Doubles: ...
+def scaled_to_one(d: _Doubles, threads: int = 1) -> tuple[_Doubles, float]: ...
+def descent_rounds(
+    search: StumpSearch,
+    loss: str,
+    z: _Doubles,
+    prior: _Doubles,
+    settings: tuple[float, float],
+    rounds: int,
+    threads: int = 1,
+) -> _DescentRounds: ...

@@ -8,4 +8,5 @@ NB_MODULE(_compiled, m) {
     dualboost::bind_binning(m);
     dualboost::bind_scores(m);
     dualboost::bind_corrective(m);
+    dualboost::bind_descent(m);
 }

@@ -64,6 +64,7 @@ void StumpSearch::forget() {
 int64_t StumpSearch::looked() const { return engine_->looked(); }
 size_t StumpSearch::blocks() const { return engine_->blocks(); }
 const StumpLayout &StumpSearch::layout() const { return engine_->layout; }
+const StumpBlocks &StumpSearch::columns() const { return engine_->columns(); }
 void StumpSearch::load(const double *d, int threads) { engine_->load(d, threads); }
 void StumpSearch::load_chunk(const double *d, int64_t chunk) { engine_->load_chunk(d, chunk); }
 void StumpSearch::loaded() { engine_->loaded(); }

@@ -8,6 +8,7 @@
 
 namespace dualboost {
 
+class StumpBlocks;
 class StumpEngine;
 class NewVectors;
 
@@ -35,6 +36,7 @@ public:
     // ---- For kernels that hold the lock and not the interpreter ----
     std::mutex &mutex() { return mutex_; }
     const StumpLayout &layout() const;
+    const StumpBlocks &columns() const;
     // Row weights come in all at once, or chunk by chunk, each exactly once and in any order, and then `loaded`. What is
     // remembered of earlier weights is wrong in between: whoever gives up there must call `forget_loaded`.
     void load(const double *d, int threads);

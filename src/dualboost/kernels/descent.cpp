@@ -68,7 +68,7 @@ descent::Problem read_problem(StumpSearch &search, const std::string &loss, cons
     require(tol >= 0.0 && std::isfinite(tol), "tol must be a finite number of at least 0.");
     require(threads >= 1, "threads must be at least 1.");
     auto kind = loss == "exponential" ? descent::Kind::exponential : descent::Kind::logistic;
-    return {search, m, kind, length(prior) == m && m > 1 ? prior.data() : nullptr, prior.data()[0], rate, tol, threads};
+    return {&search, m, kind, length(prior) == m && m > 1 ? prior.data() : nullptr, prior.data()[0], rate, tol, threads};
 }
 
 void add_records(const descent::Records &records, nb::dict &result) {
@@ -87,31 +87,42 @@ void add_records(const descent::Records &records, nb::dict &result) {
     result["steps"] = new_vector(records.steps);
 }
 
-// Plays with the engine that suits; z and d are as after the last move.
+// The engine that is remembered, if it has arrived at these margins, or a new one.
+descent::IncrementalDescent &incremental(const descent::Problem &problem, const double *z) {
+    std::unique_ptr<Remembered> &kept = problem.search->remembered();
+    auto *known = dynamic_cast<descent::IncrementalDescent *>(kept.get());
+    if (known && known->takes_up(problem, z)) return *known;
+    kept.reset();
+    kept = std::make_unique<descent::IncrementalDescent>(problem, problem.search->columns(), z);
+    return static_cast<descent::IncrementalDescent &>(*kept);
+}
+
+// Plays with the engine that suits; z is as after the last move.
 template <class Pause>
-bool play_descent(const descent::Problem &problem, int64_t rounds, const Pause &pause, double *z, double *d,
-                  descent::Records &records) {
-    const StumpBlocks &columns = problem.search.columns();
-    if (problem.kind == descent::Kind::exponential && descent::IncrementalDescent::suits(columns, problem.m)) {
-        descent::IncrementalDescent engine(problem, columns, z);
-        bool reached = descent::play(problem, engine, rounds, pause, records);
-        engine.finish();
-        return reached;
-    }
-    descent::PlainDescent engine(problem, z, d);
+bool play_descent(const descent::Problem &problem, int64_t rounds, const Pause &pause, double *z, descent::Records &records) {
+    bool reached;
     try {
-        return descent::play(problem, engine, rounds, pause, records);
+        if (problem.kind == descent::Kind::exponential &&
+            descent::IncrementalDescent::suits(problem.search->columns(), problem.m)) {
+            descent::IncrementalDescent &engine = incremental(problem, z);
+            reached = descent::play(problem, engine, rounds, pause, records);
+            engine.margins(z);
+        } else {
+            descent::PlainDescent engine(problem, z);
+            reached = descent::play(problem, engine, rounds, pause, records);
+        }
     } catch (...) {
-        problem.search.forget_loaded();  // perhaps in the middle of loading
+        problem.search->forget_loaded();  // perhaps in the middle of loading or moving
         throw;
     }
+    return reached;
 }
 
 nb::dict descent_rounds(StumpSearch &search, const std::string &loss, const In &z, const In &prior,
                         std::tuple<double, double> settings, int64_t rounds, int threads) {
     descent::Problem problem = read_problem(search, loss, z, prior, settings, threads);
     require(rounds >= 1, "rounds must be at least 1.");
-    Room z_room(problem.m), d_room(problem.m);
+    Room z_room(problem.m);
     std::copy(z.data(), z.data() + problem.m, z_room.data());
     descent::Records records;
     SignalWatch watch;
@@ -119,7 +130,7 @@ nb::dict descent_rounds(StumpSearch &search, const std::string &loss, const In &
     {
         nb::gil_scoped_release release;
         std::lock_guard<std::mutex> lock(search.mutex());
-        reached = play_descent(problem, rounds, [&] { return watch(); }, z_room.data(), d_room.data(), records);
+        reached = play_descent(problem, rounds, [&] { return watch(); }, z_room.data(), records);
     }
     nb::dict result;
     add_records(records, result);

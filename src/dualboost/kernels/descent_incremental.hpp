@@ -22,7 +22,7 @@ constexpr double kTieEdge = 1e-12;  // |edges| closer than this count as equal: 
 // With fewer rows the lists of all tiles are kept, and columns are the tasks; with more a tile is summed at once.
 constexpr int64_t kListedRows = 1 << 17;
 
-class IncrementalDescent {
+class IncrementalDescent : public Remembered {
 public:
     // Data that it suits: every column dense, and rows enough that listing them pays.
     static bool suits(const StumpBlocks &blocks, int64_t m) {
@@ -31,16 +31,27 @@ public:
         return dense && m >= 4096;
     }
 
-    // Works on z in place; only `finish` makes it the margins.
-    IncrementalDescent(const Problem &problem, const StumpBlocks &blocks, double *z)
-        : problem_(problem), blocks_(blocks), y_(problem.search.layout().y()), v_(z), log_share_(std::log(problem.share)) {
+    IncrementalDescent(const Problem &problem, const StumpBlocks &blocks, const double *z)
+        : problem_(problem), blocks_(blocks), y_(problem.search->layout().y()), v_(z, z + problem.m),
+          log_share_(std::log(problem.share)) {
         arrange();
-        for (int64_t i = 0; i < problem.m; ++i) ++rows_of_[y_[i] > 0 ? 1 : 0];
+        for (int64_t i = 0; i < problem.m; ++i) ++rows_of_[of(i)];
         if (problem.prior) {
-            log_prior_.resize(static_cast<size_t>(problem.m));
-            for (int64_t i = 0; i < problem.m; ++i) log_prior_[static_cast<size_t>(i)] = std::log(problem.prior[i]);
+            prior_.assign(problem.prior, problem.prior + problem.m);
+            for (double share : prior_) log_prior_.push_back(std::log(share));
         }
         build();
+    }
+
+    // Whether these are the margins and the prior that it has arrived at; then it goes on with the other settings.
+    bool takes_up(const Problem &problem, const double *z) {
+        bool same = problem.share == problem_.share && (problem.prior != nullptr) == !prior_.empty();
+        same = same && (!problem.prior || std::equal(prior_.begin(), prior_.end(), problem.prior));
+        for (int64_t i = 0; same && i < problem.m; ++i) same = z[i] == margin(i);
+        if (!same) return false;
+        problem_ = problem;
+        make_lists();
+        return true;
     }
 
     Question ask() {
@@ -64,7 +75,7 @@ public:
             for (int c = 0; c < 2; ++c) offset_[c] += c ? step : -step;
             return;
         }
-        codes = problem_.search.layout().dense(static_cast<size_t>(stump.feature));
+        codes = problem_.search->layout().dense(static_cast<size_t>(stump.feature));
         side.cut = static_cast<uint8_t>(stump.cut);
         side.last = stump.missing_right ? 255 : 254;
         choose_sides(codes, side);
@@ -78,10 +89,8 @@ public:
         if (!stays) build();
     }
 
-    // Makes v the margins.
-    void finish() {
-        for (int64_t i = 0; i < problem_.m; ++i) v_[i] += offset_[y_[i] > 0 ? 1 : 0];
-        offset_[0] = offset_[1] = 0.0;
+    void margins(double *z) const {
+        for (int64_t i = 0; i < problem_.m; ++i) z[i] = margin(i);
     }
 
 private:
@@ -98,11 +107,11 @@ private:
         int64_t begin = 0, count = 0, units[2] = {0, 0};
     };
 
-    const Problem problem_;
+    Problem problem_;
     const StumpBlocks &blocks_;
     const int8_t *y_;
-    double *v_;
-    std::vector<double> log_prior_;
+    std::vector<double> v_;
+    std::vector<double> prior_, log_prior_;  // empty where all rows have the same
     double log_share_;
     double offset_[2] = {0.0, 0.0}, level_[2] = {0.0, 0.0}, scale_[2] = {0.0, 0.0};
     int64_t rows_of_[2] = {0, 0}, units_[2] = {0, 0};
@@ -136,9 +145,11 @@ private:
             next += static_cast<size_t>(kCells) * static_cast<size_t>(planes(order_[k]));
         }
         cells_.resize(next);
-        lists_.resize(static_cast<size_t>(keeps_lists() ? tiles() : std::max(workers(), 1)));
         peak_.resize(blocks_.member_count());
+        make_lists();
     }
+
+    void make_lists() { lists_.resize(static_cast<size_t>(keeps_lists() ? tiles() : workers())); }
 
     int planes(int32_t block) const { return blocks_[block].crowded ? kCrowdedPlanes : 1; }
     size_t groups() const { return (plain_ + kTogether - 1) / kTogether + (order_.size() - plain_); }
@@ -147,7 +158,8 @@ private:
 
     // Levels from the margins as they are, then every row's whole number into the histograms.
     void build() {
-        finish();
+        margins(v_.data());
+        offset_[0] = offset_[1] = 0.0;
         double top[2] = {-std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
         double sum[2] = {0.0, 0.0};
         for (int64_t i = 0; i < problem_.m; ++i) top[of(i)] = std::max(top[of(i)], exponent(i));
@@ -165,8 +177,9 @@ private:
     }
 
     int of(int64_t i) const { return y_[i] > 0 ? 1 : 0; }
-    double log_prior(int64_t i) const { return problem_.prior ? log_prior_[static_cast<size_t>(i)] : log_share_; }
-    double exponent(int64_t i) const { return log_prior(i) - v_[i]; }
+    double margin(int64_t i) const { return v_[static_cast<size_t>(i)] + offset_[of(i)]; }
+    double log_prior(int64_t i) const { return prior_.empty() ? log_share_ : log_prior_[static_cast<size_t>(i)]; }
+    double exponent(int64_t i) const { return log_prior(i) - v_[static_cast<size_t>(i)]; }
 
     // ---- A stump --------------------
 
@@ -236,36 +249,52 @@ private:
             list(listed);
             for (int64_t k = 0; k < listed.count; ++k) {
                 int64_t i = listed.begin + listed.rows[static_cast<size_t>(k)];
-                v_[i] += shift[of(i)];
+                v_[static_cast<size_t>(i)] += shift[of(i)];
             }
         }
     }
 
     // The change of each listed row's whole number when its margin shifts; without a shift the number itself.
-    void weigh(Listed &listed, const double *shift) const {
+    void weigh(Listed &listed, const double *shift) {
         constexpr int64_t strip = 256;
         double before[strip], after[strip];
-        int64_t old[strip] = {}, now[strip];
-        listed.units[0] = listed.units[1] = 0;
+        int64_t old[strip] = {}, now[strip], all = 0, positive = 0;
+        double from[2] = {level_[0] + (prior_.empty() ? log_share_ : 0.0), level_[1] + (prior_.empty() ? log_share_ : 0.0)};
+        double moved[2] = {shift ? shift[0] : 0.0, shift ? shift[1] : 0.0};
+        double *v = v_.data() + listed.begin;
+        const int8_t *y = y_ + listed.begin;
         for (int64_t first = 0; first < listed.count; first += strip) {
             int64_t n = std::min(strip, listed.count - first);
             const uint16_t *rows = listed.rows.data() + first;
+            uint16_t *offsets = listed.offsets.data() + first;
+            int64_t *changes = listed.change.data() + first;
             for (int64_t k = 0; k < n; ++k) {
-                int64_t i = listed.begin + rows[k];
-                int c = of(i);
-                double from = level_[c] + log_prior(i), moved = v_[i];
-                before[k] = from - moved;
-                if (shift) v_[i] = moved = moved + shift[c];
-                after[k] = from - moved;
-                listed.offsets[static_cast<size_t>(first + k)] = static_cast<uint16_t>(256 * c);
+                size_t row = rows[k];
+                int c = y[row] > 0 ? 1 : 0;
+                double next = v[row] + moved[c];
+                before[k] = from[c] - v[row];
+                after[k] = from[c] - next;
+                v[row] = next;
+                offsets[k] = static_cast<uint16_t>(256 * c);
             }
+            if (!prior_.empty()) add_log_priors(listed.begin, rows, n, before, after);
             whole_exponentials(after, n, now);
             if (shift) whole_exponentials(before, n, old);
             for (int64_t k = 0; k < n; ++k) {
-                int64_t change = now[k] - old[k];
-                listed.change[static_cast<size_t>(first + k)] = change;
-                listed.units[listed.offsets[static_cast<size_t>(first + k)] >> 8] += change;
+                changes[k] = now[k] - old[k];
+                all += changes[k];
+                positive += offsets[k] ? changes[k] : 0;
             }
+        }
+        listed.units[0] = all - positive;
+        listed.units[1] = positive;
+    }
+
+    void add_log_priors(int64_t begin, const uint16_t *rows, int64_t n, double *before, double *after) const {
+        for (int64_t k = 0; k < n; ++k) {
+            double log_prior = log_prior_[static_cast<size_t>(begin + rows[k])];
+            before[k] += log_prior;
+            after[k] += log_prior;
         }
     }
 

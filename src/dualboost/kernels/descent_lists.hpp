@@ -69,8 +69,11 @@ inline int64_t list_marked(const uint8_t *marks, int64_t n, uint16_t *rows) {
         std::memcpy(&word, marks + i, 8);
         byte = static_cast<size_t>((word * 0x0102040810204080u) >> 56);
 #endif
-        const uint16_t *positions = ones.positions[byte].data();
-        for (int k = 0; k < 8; ++k) rows[count + k] = static_cast<uint16_t>(positions[k] + i);
+        // Four rows to a word: no sum of a position and i reaches 2^16.
+        uint64_t four[2];
+        std::memcpy(four, ones.positions[byte].data(), 16);
+        for (uint64_t &part : four) part += 0x0001000100010001u * static_cast<uint64_t>(i);
+        std::memcpy(rows + count, four, 16);
         count += ones.count[byte];
     }
     return count;
@@ -92,6 +95,16 @@ DUALBOOST_CLONES inline void whole_exponentials(const double *x, int64_t n, int6
     for (int64_t i = 0; i < n; ++i) out[i] = whole(fast_exp(x[i]));
 }
 
+// Few of the bytes that are loaded are used: the processor's own guess of what comes next is late.
+constexpr int64_t kAhead = 512;
+DUALBOOST_INLINE void prefetch_code(const uint8_t *code) {
+#if defined(__GNUC__)
+    __builtin_prefetch(code);
+#else
+    (void)code;
+#endif
+}
+
 // Adds the changes of the listed rows to the histograms of four columns that lie side by side in `cells`.
 inline void add_four(const uint8_t *const *codes, const uint16_t *rows, const uint16_t *offsets, const int64_t *change,
                      int64_t count, int64_t *cells) {
@@ -99,6 +112,7 @@ inline void add_four(const uint8_t *const *codes, const uint16_t *rows, const ui
     for (int64_t k = 0; k < count; ++k) {
         size_t row = rows[k];
         int64_t value = change[k], *base = cells + offsets[k];
+        for (const uint8_t *column : {a, b, c, d}) prefetch_code(column + row + kAhead);
         base[a[row]] += value;
         base[kCells + b[row]] += value;
         base[2 * kCells + c[row]] += value;

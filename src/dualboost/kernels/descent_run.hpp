@@ -16,7 +16,7 @@ constexpr double kStepGrid = 4294967296.0;    // steps are whole multiples of 1 
 enum class Kind { exponential, logistic };
 
 struct Problem {
-    StumpSearch &search;
+    StumpSearch *search;
     int64_t m;
     Kind kind;
     const double *prior;  // one entry a row, or null where all are `share`

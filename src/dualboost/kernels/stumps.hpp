@@ -18,6 +18,12 @@ struct BestStump {
     double bound;  // no stump has a larger |edge|
 };
 
+// What a run keeps with the search for the next call; dropped by `forget`.
+class Remembered {
+public:
+    virtual ~Remembered() = default;
+};
+
 class StumpSearch {
 public:
     explicit StumpSearch(const StumpArrays &arrays);
@@ -37,6 +43,7 @@ public:
     std::mutex &mutex() { return mutex_; }
     const StumpLayout &layout() const;
     const StumpBlocks &columns() const;
+    std::unique_ptr<Remembered> &remembered() { return remembered_; }
     // Row weights come in all at once, or chunk by chunk, each exactly once and in any order, and then `loaded`. What is
     // remembered of earlier weights is wrong in between: whoever gives up there must call `forget_loaded`.
     void load(const double *d, int threads);
@@ -48,6 +55,7 @@ public:
 private:
     std::unique_ptr<StumpEngine> engine_;
     std::unique_ptr<NewVectors> make_;
+    std::unique_ptr<Remembered> remembered_;  // may refer to the engine: dropped before it
     std::mutex mutex_;  // calls from several Python threads share the caches
     std::vector<int32_t> features_, cuts_;  // the answer by columns; kept to save allocations
     std::vector<uint8_t> missing_right_;

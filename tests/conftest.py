@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from hypothesis import settings
 
 import reference
-from dualboost.boosters import Booster, Corrective, LPBoost, MLPBoost, SoftBoost, TotallyCorrective
+from dualboost.boosters import Booster, CoordinateDescent, Corrective, LPBoost, MLPBoost, SoftBoost, TotallyCorrective
 from dualboost.game import Game
 from dualboost.learners import Answer, Learner, Matrix, Oracle, Stumps
-from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
+from dualboost.losses import Exponential, Logistic, Loss, Separable, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Ball, BinaryEntropy, Capped, Penalty, Simplex, WeightSet
 from reference import BinaryEntropyModel, Model, NormModel
@@ -187,6 +187,10 @@ LEARNERS = {
 # ---- boosters -------------------------------------------------------------------------------------------------------
 
 BOOSTERS: dict[str, Booster] = {
+    "AdaBoost": CoordinateDescent("adaboost"),
+    "coordinate descent, Wolfe": CoordinateDescent("wolfe"),
+    "coordinate descent, closed": CoordinateDescent("closed", learning_rate=0.5),
+    "coordinate descent, exact": CoordinateDescent("exact"),
     "corrective": Corrective(),
     "corrective, search": Corrective(step="search"),
     "corrective, printed": Corrective(stop="printed"),
@@ -203,15 +207,31 @@ BOOSTERS: dict[str, Booster] = {
 
 LINEAR = (LPBoost, MLPBoost, SoftBoost)
 """Boosters for caps only: they need a linear program."""
+SEPARABLE = (CoordinateDescent,)
+"""Boosters for losses that add up over the rows."""
+
+
+def takes(booster: Booster, game: Game, linear: bool) -> bool:
+    """Whether the booster can play this game."""
+    if isinstance(booster, SEPARABLE):
+        return isinstance(game.loss, Exponential if booster.line_search == "adaboost" else Separable)
+    return linear or not isinstance(booster, LINEAR)
 
 
 def refused(booster: Booster, game: Game, linear: bool) -> bool:
     """Whether the booster cannot play this game; then it must say so in one sentence before computing."""
-    if linear or not isinstance(booster, LINEAR):
+    if takes(booster, game, linear):
         return False
-    with pytest.raises(ValueError, match="linear program"):
+    with pytest.raises(ValueError, match="adds up|exponential loss" if isinstance(booster, SEPARABLE) else "linear program"):
         booster.start(game)
     return True
+
+
+def suited(booster: Booster, game: Game) -> Game:
+    """The game, or the one on the same rows and hypotheses that a booster of separable losses plays."""
+    if not isinstance(booster, SEPARABLE):
+        return game
+    return replace(game, loss=Exponential().bind(game.rows), budget=np.inf, tol=1e-4)
 
 
 # ---- problems made of them ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 import dualboost.boosters
 import reference
-from conftest import BOOSTERS, LEARNERS, SETS, CountingOracle, Problem, matrix_game, problem, refused
+from conftest import BOOSTERS, LEARNERS, SETS, CountingOracle, Problem, matrix_game, problem, refused, suited
 from dualboost.boosters import Booster, Corrective
 from dualboost.boosters.corrective import rounds_needed
 from dualboost.game import Game, Pool, State, rounds
@@ -131,7 +131,8 @@ def snapshot(state: State) -> tuple:
 @pytest.mark.parametrize("order", ["forget first", "pickle first"])
 def test_resumed_is_continued_to_the_bit(booster, set_name, learner_name, order):
     def fresh():
-        return problem(SETS[set_name], LEARNERS[learner_name], m=12, seed=5, tol=0.01, weights=WEIGHTS).game
+        made = problem(SETS[set_name], LEARNERS[learner_name], m=12, seed=5, tol=0.01, weights=WEIGHTS)
+        return suited(booster, made.game)
 
     half = min(8, len(list(islice(rounds(fresh(), booster), 16))) // 2)
     game = fresh()
@@ -159,10 +160,12 @@ def test_rounds_can_be_sliced_and_zipped(booster):
     """Two runs side by side are the two runs apart; a slice is a prefix."""
 
     def play(count):
-        game = problem(SETS["nu 0.3"], LEARNERS["matrix, signs"], seed=4, tol=0.01).game
-        return [snapshot(s) for s, _ in islice(rounds(game, booster), count)]
+        return [snapshot(s) for s, _ in islice(rounds(fresh(), booster), count)]
 
-    one, two = (problem(SETS["nu 0.3"], LEARNERS["matrix, signs"], seed=4, tol=0.01).game for _ in range(2))
+    def fresh():
+        return suited(booster, problem(SETS["nu 0.3"], LEARNERS["matrix, signs"], seed=4, tol=0.01).game)
+
+    one, two = (fresh() for _ in range(2))
     pairs = list(islice(zip(rounds(one, booster), rounds(two, booster), strict=False), 10))
     assert [snapshot(a[0]) for a, _ in pairs] == [snapshot(b[0]) for _, b in pairs] == play(10)
     assert play(4) == play(10)[:4]

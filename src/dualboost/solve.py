@@ -238,7 +238,9 @@ def finish(game: Game, state: State, status: str, log: list) -> Outcome:
     game.forget()
     z = game.oracle.margins(names, weights) if len(kept) else np.zeros(len(game.rows))
     d = state.best.proof
-    proof = proved(game, d, ask_scaled(game.oracle, d).bound) if game.budget < np.inf else np.inf
+    whole = d.sum() <= 1 + 1e-9  # a learner is asked about weights of sum 1 at most
+    largest = game.oracle.best(d).bound if whole else ask_scaled(game.oracle, d).bound
+    proof = proved(game, d, largest)
     certificate = Certificate(-game.loss.value(z), proof)
     columns = zip(("objective", "bound", "edge", "size"), zip(*log, strict=True), strict=True)
     history = {name: np.array(values) for name, values in columns}

@@ -27,6 +27,7 @@ __all__ = ["CoordinateDescent", "least_decrease", "rounds_needed"]
 
 _SEARCHES = ("wolfe", "closed", "exact", "adaboost")
 _LARGEST_STEP = 60.0  # of a hypothesis that is never wrong: e^-60 of the loss is left
+_NO_EDGE = 1e-12
 _GRID = 2.0**32  # steps are whole multiples of 1 / this: on +-1 columns margins are then exact
 
 
@@ -45,9 +46,9 @@ class CoordinateDescent(Booster):
 
     Notes
     -----
-    Stops when no hypothesis has an edge above tol * (sum of the weights), or the loss has fallen to tol * (its start).
-    Give the game an infinite budget; with a finite one the run also stops where it is spent, and is certified
-    against all ensembles of that budget.
+    Give the game an infinite budget. It stops when no hypothesis has an edge above tol * (sum of the weights), or the loss
+    has fallen to tol * (its start). With a finite budget it is certified against all ensembles of that budget, and stops
+    when the gap is within tol or the budget is spent.
 
     Examples
     --------
@@ -82,16 +83,18 @@ class CoordinateDescent(Booster):
         return ask_scaled(game.oracle, state.d)
 
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
+        if certified := reached(game, state.certificate):
+            return certified
         first, value = float(state.loss.g(np.zeros(1))[0]), -state.best.objective
-        if reached(game, state.certificate):
-            return reached(game, state.certificate)
-        if value <= game.tol * first:
-            return f"the loss {value:.3g} is within {game.tol:.3g} of its start {first:.3g}"
+        # A budget is certified: there these rules would only stop it too early.
+        tol = game.tol if game.budget == np.inf else _NO_EDGE
+        if value <= tol * first:
+            return f"the loss {value:.3g} is within {tol:.3g} of its start {first:.3g}"
         mass = game.rows.add(float(state.d.sum()))
-        if answer.bound <= game.tol * mass:
-            return f"no hypothesis is left with an edge above {game.tol:.3g}"
-        if abs(answer.edges[0]) <= game.tol * mass:
-            return f"the learner found no edge above {game.tol:.3g}, but does not promise that there is none"
+        if answer.bound <= tol * mass:
+            return f"no hypothesis is left with an edge above {tol:.3g}"
+        if abs(answer.edges[0]) <= tol * mass:
+            return f"the learner found no edge above {tol:.3g}, but does not promise that there is none"
         if room_left(game, state) <= 0:
             return f"the budget {game.budget:.3g} is spent; play with budget=inf to go on"
         return ""

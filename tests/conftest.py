@@ -222,7 +222,9 @@ def refused(booster: Booster, game: Game, linear: bool) -> bool:
     """Whether the booster cannot play this game; then it must say so in one sentence before computing."""
     if takes(booster, game, linear):
         return False
-    with pytest.raises(ValueError, match="adds up|exponential loss" if isinstance(booster, SEPARABLE) else "linear program"):
+    with pytest.raises(
+        ValueError, match="adds up|exponential loss" if isinstance(booster, SEPARABLE) else "linear program"
+    ):
         booster.start(game)
     return True
 

@@ -37,7 +37,9 @@ def test_functions_are_accurate_to_the_last_places(function, twin):
     assert function(np.empty(0)).shape == (0,)
     assert np.isnan(function(np.array([NAN]))[0])
     far = function(np.array([-1e5, 1e5]))
-    assert far[0] == 0 and far[1] == {kernels.exponential: np.inf, kernels.sigmoid: 1.0, kernels.softplus: 1e5}[function]
+    assert (
+        far[0] == 0 and far[1] == {kernels.exponential: np.inf, kernels.sigmoid: 1.0, kernels.softplus: 1e5}[function]
+    )
 
 
 @pytest.mark.parametrize("m", [1, 7, 40_000])
@@ -193,7 +195,7 @@ def test_one_class_only():
 def test_a_long_run_drifts_nowhere():
     """After hundreds of rounds the remembered sums still give the edges of weights computed from scratch."""
     game, booster = game_of("reals", 5000, tol=1e-6), booster_of("AdaBoost")
-    state, edges, objectives = in_bursts(game, booster, [128] * 5)
+    state, _, objectives = in_bursts(game, booster, [128] * 5)
     fresh = game_of("reals", 5000, tol=1e-6)
     answer = booster.ask(fresh, state)
     burst = booster.burst(game, state, 1)
@@ -239,7 +241,9 @@ def test_play_uses_them_and_recomputes(kind):
     game = game_of("missing", 5000, kind, tol=1e-6)
     outcome = play(game, booster_of(kind), 200)
     assert outcome.n_rounds == 200 and len(outcome.history["edge"]) == 201
-    assert -outcome.certificate.objective == pytest.approx(PLAYS[kind][0].bind(game.rows).value(outcome.margins), rel=1e-13)
+    assert -outcome.certificate.objective == pytest.approx(
+        PLAYS[kind][0].bind(game.rows).value(outcome.margins), rel=1e-13
+    )
     assert outcome.certificate.bound == np.inf and np.all(np.diff(outcome.history["objective"]) >= 0)
     assert outcome.distribution.sum() > 0
 

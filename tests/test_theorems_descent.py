@@ -324,8 +324,9 @@ SCHAPIRE_RUNS = {
 def test_the_lower_bound_instance(name):
     """Theorem 28: three rows on which exact steps come no closer than 1/(8 t)."""
     loss, expected, infimum = SCHAPIRE_RUNS[name]
-    run = [3 * loss.bind(Rows.of(3)).value(state.z) - infimum
-           for state, _ in islice(rounds(game_of(SCHAPIRE, loss, tol=1e-12), CoordinateDescent("exact")), 301)]  # fmt: skip
+    game = game_of(SCHAPIRE, loss, tol=1e-12)
+    states = [state for state, _ in islice(rounds(game, CoordinateDescent("exact")), 301)]
+    run = [3 * game.loss.value(state.z) - infimum for state in states]
     np.testing.assert_allclose([run[t] for t in (1, 2, 5, 10, 50)], expected, atol=1e-7)
     t = np.arange(1, len(run))
     assert len(run) == 301 and np.all(8 * t * np.array(run[1:]) >= 1)
@@ -448,7 +449,9 @@ def test_a_learning_rate_shortens_steps_and_weight_k_is_k_copies():
     for search in SEARCHES[:3]:
         for loss in LOSSES.values():
             one = solve(A, loss, CoordinateDescent(search), tol=1e-6, budget=np.inf, max_rounds=15, sample_weight=k)
-            two = solve(np.repeat(A, k, axis=0), loss, CoordinateDescent(search), tol=1e-6, budget=np.inf, max_rounds=15)
+            two = solve(
+                np.repeat(A, k, axis=0), loss, CoordinateDescent(search), tol=1e-6, budget=np.inf, max_rounds=15
+            )
             np.testing.assert_allclose(one.weights, two.weights, atol=1e-6)
             assert np.any(one.weights)
 

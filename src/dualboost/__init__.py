@@ -6,8 +6,10 @@
 from importlib.metadata import version as _version
 
 from dualboost.estimators import (
+    AdaBoostClassifier,
     Comparison,
     ERLPBoostClassifier,
+    LogisticBoostClassifier,
     LPBoostClassifier,
     MarginBoostClassifier,
     MLPBoostClassifier,
@@ -20,9 +22,11 @@ from dualboost.files import load_model, save_model
 from dualboost.solve import Solution, solve
 
 __all__ = [
+    "AdaBoostClassifier",
     "Comparison",
     "ERLPBoostClassifier",
     "LPBoostClassifier",
+    "LogisticBoostClassifier",
     "MLPBoostClassifier",
     "MarginBoostClassifier",
     "SoftBoostClassifier",

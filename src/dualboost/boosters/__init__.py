@@ -8,4 +8,14 @@ from dualboost.boosters.mlp import MLPBoost
 from dualboost.boosters.soft import SoftBoost, TotalBoost
 from dualboost.boosters.totally_corrective import ERLPBoost, TotallyCorrective
 
-__all__ = ["Booster", "CoordinateDescent", "Corrective", "ERLPBoost", "LPBoost", "MLPBoost", "SoftBoost", "TotalBoost", "TotallyCorrective"]
+__all__ = [
+    "Booster",
+    "CoordinateDescent",
+    "Corrective",
+    "ERLPBoost",
+    "LPBoost",
+    "MLPBoost",
+    "SoftBoost",
+    "TotalBoost",
+    "TotallyCorrective",
+]

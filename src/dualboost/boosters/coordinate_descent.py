@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil, frexp, log, log1p
 from numbers import Real
+from typing import cast
 
 import numpy as np
 
 from dualboost import kernels
 from dualboost.boosters.base import Booster, Burst
-from dualboost.boosters.descent_rounds import compilable, compiled_rounds
+from dualboost.boosters.descent_rounds import Moves, compilable, compiled_rounds
 from dualboost.game import Game, Pool, State, ask_scaled, reached
 from dualboost.learners.base import Answer
 from dualboost.losses import Exponential, Separable
@@ -46,9 +47,9 @@ class CoordinateDescent(Booster):
 
     Notes
     -----
-    Give the game an infinite budget. It stops when no hypothesis has an edge above tol * (sum of the weights), or the loss
-    has fallen to tol * (its start). With a finite budget it is certified against all ensembles of that budget, and stops
-    when the gap is within tol or the budget is spent.
+    Give the game an infinite budget. It stops when no hypothesis has an edge above tol * (sum of the weights), or the
+    loss has fallen to tol * (its start). With a finite budget it is certified against all ensembles of that budget, and
+    stops when the gap is within tol or the budget is spent.
 
     Examples
     --------
@@ -77,7 +78,7 @@ class CoordinateDescent(Booster):
         if previous is not None:
             pool, w = previous.pool, previous.w
             z = game.oracle.margins(pool.keys[: len(w)], w) if len(w) else z
-        return State(w, z, loss.weights(z), loss, pool)
+        return State(w, z, loss.weights(z), loss, pool, memory=Moves())
 
     def ask(self, game: Game, state: State) -> Answer:
         return ask_scaled(game.oracle, state.d)
@@ -85,7 +86,7 @@ class CoordinateDescent(Booster):
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
         if certified := reached(game, state.certificate):
             return certified
-        first, value = float(state.loss.g(np.zeros(1))[0]), -state.best.objective
+        first, value = float(separable(state).g(np.zeros(1))[0]), -state.best.objective
         # A budget is certified: there these rules would only stop it too early.
         tol = game.tol if game.budget == np.inf else _NO_EDGE
         if value <= tol * first:
@@ -110,12 +111,14 @@ class CoordinateDescent(Booster):
         step = min(on_grid(step), limit) if column.dtype == np.int8 else step
         step = float(np.copysign(step, answer.edges[0]))
         kernels.move(state.z, column, 1.0, step, z, game.rows.threads)
-        w = added(state.w, state.pool, answer.hypotheses[0], step)
-        return replace(state, w=w, z=z, d=state.loss.weights(z), t=state.t + 1)
+        number = state.pool.number(answer.hypotheses[0])
+        w = added(state.w, len(state.pool), number, step)
+        moves = state.memory.then([number], [step])
+        return replace(state, w=w, z=z, d=state.loss.weights(z), t=state.t + 1, memory=moves)
 
     def step(self, game: Game, state: State, answer: Answer, limit: float) -> float | None:
         """How far to go in the direction that lowers the loss; None where there is no such step left."""
-        loss, column = state.loss, answer.columns[0]
+        loss, column = separable(state), answer.columns[0]
         edge, sign = abs(float(answer.edges[0])), float(np.sign(answer.edges[0]))
         size = largest_entry(column)
         value = loss.value(state.z)
@@ -154,6 +157,11 @@ def checked_loss(game: Game, line_search: str) -> Separable:
     return loss
 
 
+def separable(state: State) -> Separable:
+    """The loss of a state that `start` made."""
+    return cast(Separable, state.loss)
+
+
 def is_adaboost(loss: Separable, column: np.ndarray) -> bool:
     """Whether AdaBoost's closed form is the minimum along the column: exponential loss, entries of +-1."""
     return isinstance(loss, Exponential) and column.dtype == np.int8
@@ -181,10 +189,9 @@ def on_grid(step: float) -> float:
     return float(np.rint(step / unit)) * unit or step
 
 
-def added(w: np.ndarray, pool: Pool, hypothesis, step: float) -> np.ndarray:
-    """The weights with this hypothesis raised by the step."""
-    number = pool.number(hypothesis)
-    out = np.zeros(len(pool))
+def added(w: np.ndarray, size: int, number: int, step: float) -> np.ndarray:
+    """The weights over `size` hypotheses, with this one raised by the step."""
+    out = np.zeros(size)
     out[: len(w)] = w
     out[number] += step
     return out
@@ -212,13 +219,13 @@ def least_decrease(loss: Separable, edge: float, value: float, line_search: str 
     return edge**2 / (_factor(line_search) * loss.eta * value)
 
 
-def rounds_needed(loss: Separable, gamma: float, tol: float, rows: int, line_search: str = "wolfe", c0: float = 1.0) -> int:
+def rounds_needed(loss: Separable, gamma: float, tol: float, rows: int, line_search: str = "wolfe") -> int:
     """The proved number of rounds to a loss of tol * (its start), where the margin gamma is positive (Theorem 21).
 
-    For `rows` rows of equal weight and a learner that finds at least c0 times the largest edge.
+    For `rows` rows of equal weight. A learner that finds only c0 times the largest edge has the rate of c0 * gamma.
     """
     beta = loss.beta(rows * float(loss.g(np.zeros(1))[0]))
-    share = (c0 * gamma / beta) ** 2 / (_factor(line_search) * loss.eta)
+    share = (gamma / beta) ** 2 / (_factor(line_search) * loss.eta)
     return ceil(log(1 / tol) / -log1p(-share)) if share < 1 else 1
 
 

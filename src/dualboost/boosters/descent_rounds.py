@@ -7,7 +7,7 @@ exact in both, so the state is that of the rounds played one by one, unless two 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,12 +16,24 @@ from dualboost import kernels
 from dualboost.boosters.base import Booster, Burst
 from dualboost.game import INTERRUPTED, Game, State, certify, replace_best, with_status
 from dualboost.learners.stumps import StumpOracle
-from dualboost.losses import Exponential, Logistic
+from dualboost.losses import Exponential, Logistic, Loss
 
 if TYPE_CHECKING:
     from dualboost.boosters.coordinate_descent import CoordinateDescent
 
-__all__ = ["Parts", "compilable", "compiled_rounds"]
+__all__ = ["Moves", "Parts", "compilable", "compiled_rounds"]
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """The run so far, round by round: which hypothesis of the pool moved, and how far."""
+
+    numbers: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    steps: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def then(self, numbers, steps) -> Moves:
+        """These and what came after them."""
+        return Moves(np.append(self.numbers, numbers), np.append(self.steps, steps))
 
 
 class Parts(NamedTuple):
@@ -33,7 +45,10 @@ class Parts(NamedTuple):
 
 def compilable(game: Game, state: State, line_search: str) -> Parts | None:
     """The parts for compiled rounds, or None in a game that has others."""
-    kinds = {("adaboost", Exponential): "exponential", ("closed", Logistic): "logistic"}
+    kinds: dict[tuple[str, type[Loss]], str] = {
+        ("adaboost", Exponential): "exponential",
+        ("closed", Logistic): "logistic",
+    }
     kind = kinds.get((line_search, type(state.loss)))
     if kind is None or not isinstance(game.oracle, StumpOracle) or game.budget < np.inf:
         return None
@@ -54,7 +69,8 @@ def compiled_rounds(booster: CoordinateDescent, game: Game, parts: Parts, state:
     w = np.zeros(int(sizes[-1]))
     w[: len(state.w)] = state.w
     np.add.at(w, numbers, steps)
-    state = replace(state, w=w, z=played["z"], d=state.loss.weights(played["z"]), t=state.t + len(steps))
+    z, moves = played["z"], state.memory.then(numbers, steps)
+    state = replace(state, w=w, z=z, d=state.loss.weights(z), t=state.t + len(steps), memory=moves)
     state = _judged(booster, game, state, played["reached"])
     if isinstance(played["interrupt"], KeyboardInterrupt):
         state = with_status(state, INTERRUPTED)
@@ -69,7 +85,9 @@ def _judged(booster: Booster, game: Game, state: State, stopped: bool) -> State:
     """The state certified; where the rounds stopped, with the booster's own words for it."""
     if not stopped:
         value = -state.loss.value(state.z)
-        return replace(state, best=replace(state.best, objective=max(value, state.best.objective), w=state.w, d=state.d))
+        return replace(
+            state, best=replace(state.best, objective=max(value, state.best.objective), w=state.w, d=state.d)
+        )
     answer = booster.ask(game, state)
     state = replace_best(state, certify(game, state, answer))
     return with_status(state, booster.verdict(game, state, answer) or "no edge or loss is left above the tolerance")

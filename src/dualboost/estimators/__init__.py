@@ -1,6 +1,7 @@
 """scikit-learn classes: they choose the parts, play the game and keep flat arrays."""
 
 from dualboost.estimators.compare import Comparison, compare
+from dualboost.estimators.descent import AdaBoostClassifier, LogisticBoostClassifier
 from dualboost.estimators.family import (
     ERLPBoostClassifier,
     LPBoostClassifier,
@@ -12,9 +13,11 @@ from dualboost.estimators.margin import MarginBoostClassifier
 from dualboost.estimators.reweight import reweight
 
 __all__ = [
+    "AdaBoostClassifier",
     "Comparison",
     "ERLPBoostClassifier",
     "LPBoostClassifier",
+    "LogisticBoostClassifier",
     "MLPBoostClassifier",
     "MarginBoostClassifier",
     "SoftBoostClassifier",

@@ -136,7 +136,9 @@ def check_family(loss: Separable, rows: int = 100, points: int = 400) -> None:
         (np.all(g <= loss.beta(level) * slope * (1 + 1e-9)), "g exceeds beta g' on the level set of the start"),
     ):
         if not fine:
-            raise ValueError(f"{name} is not a loss that coordinate descent is proved for: {sentence}; correct the class.")
+            raise ValueError(
+                f"{name} is not a loss that coordinate descent is proved for: {sentence}; correct the class."
+            )
 
 
 def _reach(loss: Separable, level: float) -> float:

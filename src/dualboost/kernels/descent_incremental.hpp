@@ -1,4 +1,4 @@
-// AdaBoost's rounds on dense columns, where only what a stump changes is summed again.
+// AdaBoost's rounds, where only what a stump changes is summed again.
 //
 // After a stump all rows of one class on one side of its cut have their weight multiplied by the same number. So each
 // class has an offset: the larger side is moved by changing the offset, and only the rows of the smaller side are
@@ -8,9 +8,8 @@
 // neither threads nor order matter. When a class grows or shrinks out of the range of its level, all is built anew.
 #pragma once
 
-#include "descent_lists.hpp"
+#include "descent_histograms.hpp"
 #include "descent_run.hpp"
-#include "stumps_blocks.hpp"
 #include "stumps_rows.hpp"
 
 namespace dualboost::descent {
@@ -24,17 +23,15 @@ constexpr int64_t kListedRows = 1 << 17;
 
 class IncrementalDescent : public Remembered {
 public:
-    // Data that it suits: every column dense, and rows enough that listing them pays.
-    static bool suits(const StumpBlocks &blocks, int64_t m) {
-        bool dense = blocks.size() > 0;
-        for (int32_t b = 0; b < static_cast<int32_t>(blocks.size()); ++b) dense &= blocks[b].codes != nullptr;
-        return dense && m >= 4096;
-    }
+    // Rows enough that listing them pays.
+    static bool suits(const StumpBlocks &blocks, int64_t m) { return blocks.size() > 0 && m >= 4096; }
 
     IncrementalDescent(const Problem &problem, const StumpBlocks &blocks, const double *z)
         : problem_(problem), blocks_(blocks), y_(problem.search->layout().y()), v_(z, z + problem.m),
-          log_share_(std::log(problem.share)) {
-        arrange();
+          log_share_(std::log(problem.share)), histograms_(blocks, problem.m) {
+        cells_.resize(histograms_.size());
+        peak_.resize(blocks_.member_count());
+        make_lists();
         for (int64_t i = 0; i < problem.m; ++i) ++rows_of_[of(i)];
         if (problem.prior) {
             prior_.assign(problem.prior, problem.prior + problem.m);
@@ -75,7 +72,7 @@ public:
             for (int c = 0; c < 2; ++c) offset_[c] += c ? step : -step;
             return;
         }
-        codes = problem_.search->layout().dense(static_cast<size_t>(stump.feature));
+        codes = codes_of(static_cast<size_t>(stump.feature));
         side.cut = static_cast<uint8_t>(stump.cut);
         side.last = stump.missing_right ? 255 : 254;
         choose_sides(codes, side);
@@ -99,14 +96,6 @@ private:
         double edge;
     };
 
-    // Rows of a tile whose weights change: their place, the place of their class in a histogram, the change.
-    struct Listed {
-        std::vector<uint16_t> rows = std::vector<uint16_t>(kTileRows + 8);
-        std::vector<uint16_t> offsets = std::vector<uint16_t>(kTileRows);
-        std::vector<int64_t> change = std::vector<int64_t>(kTileRows);
-        int64_t begin = 0, count = 0, units[2] = {0, 0};
-    };
-
     Problem problem_;
     const StumpBlocks &blocks_;
     const int8_t *y_;
@@ -117,42 +106,17 @@ private:
     int64_t rows_of_[2] = {0, 0}, units_[2] = {0, 0};
     double total_ = 0;
 
-    std::vector<int32_t> order_;   // blocks: plain ones by fours, then crowded ones
-    size_t plain_ = 0;             // how many are plain
-    std::vector<size_t> start_;    // of each block, in cells
+    Histograms histograms_;
     std::vector<int64_t> cells_;
+    std::vector<uint8_t> spread_;  // the codes of a sparse column, row by row
     std::vector<Listed> lists_;
     std::vector<std::vector<int64_t>> private_;  // histograms of the other threads
     std::vector<double> peak_;                   // of a member
 
+    void make_lists() { lists_.resize(static_cast<size_t>(keeps_lists() ? tiles() : workers())); }
     int64_t tiles() const { return (problem_.m + kTileRows - 1) / kTileRows; }
     bool keeps_lists() const { return problem_.m <= kListedRows; }
     int workers() const { return problem_.m >= 4 * kTileRows || blocks_.size() >= 64 ? problem_.threads : 1; }
-
-    // ---- Where histograms lie --------------------
-
-    void arrange() {
-        auto count = static_cast<int32_t>(blocks_.size());
-        for (int32_t b = 0; b < count; ++b)
-            if (!blocks_[b].crowded) order_.push_back(b);
-        plain_ = order_.size();
-        for (int32_t b = 0; b < count; ++b)
-            if (blocks_[b].crowded) order_.push_back(b);
-        start_.resize(blocks_.size());
-        size_t next = 0;
-        for (size_t k = 0; k < order_.size(); ++k) {
-            start_[static_cast<size_t>(order_[k])] = next;
-            next += static_cast<size_t>(kCells) * static_cast<size_t>(planes(order_[k]));
-        }
-        cells_.resize(next);
-        peak_.resize(blocks_.member_count());
-        make_lists();
-    }
-
-    void make_lists() { lists_.resize(static_cast<size_t>(keeps_lists() ? tiles() : workers())); }
-
-    int planes(int32_t block) const { return blocks_[block].crowded ? kCrowdedPlanes : 1; }
-    size_t groups() const { return (plain_ + kTogether - 1) / kTogether + (order_.size() - plain_); }
 
     // ---- All anew --------------------
 
@@ -183,6 +147,14 @@ private:
 
     // ---- A stump --------------------
 
+    const uint8_t *codes_of(size_t feature) {
+        const StumpLayout &layout = problem_.search->layout();
+        if (layout.home(feature) == Home::dense) return layout.dense(feature);
+        spread_.resize(static_cast<size_t>(problem_.m));
+        SparseUnits::codes(layout.sparse(feature), spread_);
+        return spread_.data();
+    }
+
     // The side with fewer rows is listed, for each class.
     void choose_sides(const uint8_t *codes, Side &side) const {
         std::vector<std::array<int64_t, 2>> parts(static_cast<size_t>(tiles()), {0, 0});
@@ -204,10 +176,11 @@ private:
         bool fine = true;
         for (int c = 0; c < 2; ++c) {
             double listed = 0;
-            for (int cell = 0; cell < 256; ++cell) {
-                bool right = goes_right(stump, code_of ? code_of[cell] : cell);
-                if (right == (side.right[c] != 0)) listed += static_cast<double>(units_at(b, c, cell));
-            }
+            int64_t units[kCodes] = {};
+            histograms_.units(b, c, cells_.data(), units_[c], units);
+            for (int cell = 0; cell < kCodes; ++cell)
+                if (goes_right(stump, code_of ? code_of[cell] : cell) == (side.right[c] != 0))
+                    listed += static_cast<double>(units[cell]);
             double now = static_cast<double>(units_[c]), next = now + listed * std::expm1(-shift[c]);
             fine &= rows_of_[c] == 0 || (next < kMostUnits && next > kLeastUnits);
         }
@@ -218,13 +191,6 @@ private:
         const Member *members = blocks_.members(blocks_[b]);
         while (members->feature != feature) ++members;
         return *members;
-    }
-
-    int64_t units_at(int32_t b, int c, int cell) const {
-        int64_t sum = 0;
-        for (int plane = 0; plane < planes(b); ++plane)
-            sum += cells_[start_[static_cast<size_t>(b)] + static_cast<size_t>(plane * kCells + 256 * c + cell)];
-        return sum;
     }
 
     // The listed rows' margins shift; with `sums` their change goes into the histograms.
@@ -305,8 +271,8 @@ private:
         int64_t units[2] = {0, 0};
         if (keeps_lists()) {
             for (int64_t t = 0; t < tiles(); ++t) fill_tile(fill, lists_[static_cast<size_t>(t)], t, units);
-            parallel(static_cast<int64_t>(groups()), workers(), [&](int64_t g) {
-                for (const Listed &listed : lists_) add_group(static_cast<size_t>(g), listed, cells_.data());
+            parallel(static_cast<int64_t>(histograms_.groups()), workers(), [&](int64_t g) {
+                for (const Listed &listed : lists_) histograms_.add(static_cast<size_t>(g), listed, cells_.data());
             });
         } else {
             sum_tiles(fill, units);
@@ -332,34 +298,13 @@ private:
             int64_t *cells = worker == 0 ? cells_.data() : private_[worker - 1].data();
             for (int64_t t; (t = next.fetch_add(1, std::memory_order_relaxed)) < tiles();) {
                 fill_tile(fill, lists_[worker], t, sums[worker].data());
-                for (size_t g = 0; g < groups(); ++g) add_group(g, lists_[worker], cells);
+                for (size_t g = 0; g < histograms_.groups(); ++g) histograms_.add(g, lists_[worker], cells);
             }
         });
         for (const auto &own : private_)
             for (size_t k = 0; k < own.size(); ++k) cells_[k] += own[k];
         for (const auto &part : sums)
             for (size_t c = 0; c < 2; ++c) units[c] += part[c];
-    }
-
-    // Group g of columns: four plain ones (the last group may have fewer), or one crowded column.
-    void add_group(size_t g, const Listed &listed, int64_t *cells) const {
-        size_t plain_groups = (plain_ + kTogether - 1) / kTogether;
-        const uint16_t *rows = listed.rows.data(), *offsets = listed.offsets.data();
-        const int64_t *change = listed.change.data();
-        auto codes = [&](size_t k) { return blocks_[order_[k]].codes + listed.begin; };
-        auto place = [&](size_t k) { return cells + start_[static_cast<size_t>(order_[k])]; };
-        if (g >= plain_groups) {
-            size_t k = plain_ + g - plain_groups;
-            add_one<kCrowdedPlanes>(codes(k), rows, offsets, change, listed.count, place(k));
-            return;
-        }
-        size_t first = g * kTogether, end = std::min(first + kTogether, plain_);
-        if (end - first == kTogether) {
-            const uint8_t *four[kTogether] = {codes(first), codes(first + 1), codes(first + 2), codes(first + 3)};
-            add_four(four, rows, offsets, change, listed.count, place(first));
-            return;
-        }
-        for (size_t k = first; k < end; ++k) add_one<1>(codes(k), rows, offsets, change, listed.count, place(k));
     }
 
     // ---- The best stump --------------------
@@ -372,17 +317,9 @@ private:
         });
     }
 
-    // What weighs in each code of a block.
-    void join(int32_t b, double *sums) const {
-        const int64_t *cells = cells_.data() + start_[static_cast<size_t>(b)];
-        int bins = blocks_[b].bins;
-        join_classes(cells, planes(b), scale_[0], scale_[1], 0, bins, sums);
-        if (bins <= kMissing) join_classes(cells, planes(b), scale_[0], scale_[1], kMissing, kMissing + 1, sums);
-    }
-
     void scan(int32_t b) {
         double sums[kCodes], own[kCodes];
-        join(b, sums);
+        histograms_.join(b, cells_.data(), units_, scale_, sums);
         const Member *members = blocks_.members(blocks_[b]);
         for (int32_t j = 0; j < blocks_[b].count; ++j) {
             const double *mine = members[j].code_of ? split(members[j], sums, blocks_[b].bins, own) : sums;
@@ -433,7 +370,7 @@ private:
         int32_t b = blocks_.block_of(static_cast<size_t>(feature));
         const Member &member = member_of(b, feature);
         double sums[kCodes], own[kCodes], left = 0;
-        join(b, sums);
+        histograms_.join(b, cells_.data(), units_, scale_, sums);
         const double *mine = member.code_of ? split(member, sums, blocks_[b].bins, own) : sums;
         double outside = member.missing ? mine[kMissing] : 0.0;
         for (int32_t cut = 0;; ++cut) {

@@ -81,6 +81,10 @@ public:
         if (bins <= kMissing) join_classes(own, planes(b), scale[0], scale[1], kMissing, kMissing + 1, sums);
     }
 
+    double sparse_peak(int32_t b, const int64_t *cells, const int64_t *all, const double *scale, double total) const {
+        return sparse_.peak(b, cells + sparse_start_, all, scale, total);
+    }
+
 private:
     const StumpBlocks &blocks_;
     std::vector<int32_t> order_;  // dense blocks: plain ones, four to a group, then crowded ones

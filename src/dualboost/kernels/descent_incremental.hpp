@@ -318,9 +318,14 @@ private:
     }
 
     void scan(int32_t b) {
+        const Member *members = blocks_.members(blocks_[b]);
+        if (blocks_[b].sparse && !members->missing) {
+            double peak = histograms_.sparse_peak(b, cells_.data(), units_, scale_, total_);
+            peak_[static_cast<size_t>(blocks_[b].first)] = peak;
+            return;
+        }
         double sums[kCodes], own[kCodes];
         histograms_.join(b, cells_.data(), units_, scale_, sums);
-        const Member *members = blocks_.members(blocks_[b]);
         for (int32_t j = 0; j < blocks_[b].count; ++j) {
             const double *mine = members[j].code_of ? split(members[j], sums, blocks_[b].bins, own) : sums;
             peak_[static_cast<size_t>(blocks_[b].first + j)] = peak_edge(members[j], mine);

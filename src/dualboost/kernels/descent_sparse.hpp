@@ -43,6 +43,22 @@ public:
         out[blocks_[b].sparse->fallback] += all - listed;
     }
 
+    // The largest |edge| of a column without missing values, where the constant has the edge `total`.
+    double peak(int32_t b, const int64_t *cells, const int64_t *all, const double *scale, double total) const {
+        const int64_t *negative = cells + start_[static_cast<size_t>(b)], *positive = negative + size_;
+        int bins = blocks_[b].bins, fallback = blocks_[b].sparse->fallback;
+        int64_t rest[2] = {all[0], all[1]}, left[2] = {0, 0};
+        for (int code = 0; code < bins; ++code) rest[0] -= negative[code], rest[1] -= positive[code];
+        double peak = 0;
+        for (int cut = 0; cut + 1 < bins; ++cut) {
+            left[0] += negative[cut] + (cut == fallback ? rest[0] : 0);
+            left[1] += positive[cut] + (cut == fallback ? rest[1] : 0);
+            double weight = scale[1] * static_cast<double>(left[1]) - scale[0] * static_cast<double>(left[0]);
+            peak = std::max(peak, std::fabs(total - 2 * weight));
+        }
+        return peak;
+    }
+
     // The codes of all rows.
     static void codes(const SparseColumn &column, std::vector<uint8_t> &out) {
         std::fill(out.begin(), out.end(), column.fallback);

@@ -20,7 +20,13 @@ from dualboost.rows import Rows
 from dualboost.solve import play
 
 NAN = float("nan")
-PLAYS = {"AdaBoost": (Exponential(), "adaboost"), "logistic": (Logistic(), "closed")}
+PLAYS = {
+    "AdaBoost": (Exponential(), "adaboost"),
+    "logistic": (Logistic(), "closed"),
+    "logistic, Wolfe": (Logistic(), "wolfe"),
+    "exponential, closed": (Exponential(), "closed"),
+    "exponential, Wolfe": (Exponential(), "wolfe"),
+}
 
 
 # ---- functions of one number ----------------------------------------------------------------------------------------
@@ -219,9 +225,13 @@ def test_what_is_remembered_is_only_used_where_it_belongs():
     for state in (again, forgotten):
         assert np.array_equal(state.z, expected[0].z)
     settings = (1.0, 1e-9)
-    other = kernels.descent_rounds(game.oracle.search, "exponential", again.z, np.full(1, 1e-3), settings, 3)
+    other = kernels.descent_rounds(
+        game.oracle.search, ("exponential", "adaboost"), again.z, np.full(1, 1e-3), settings, 3
+    )
     game.forget()
-    clean = kernels.descent_rounds(game.oracle.search, "exponential", again.z, np.full(1, 1e-3), settings, 3)
+    clean = kernels.descent_rounds(
+        game.oracle.search, ("exponential", "adaboost"), again.z, np.full(1, 1e-3), settings, 3
+    )
     assert np.array_equal(other["z"], clean["z"])
     np.testing.assert_allclose(other["values"], clean["values"], rtol=1e-12)
 
@@ -254,7 +264,7 @@ def test_play_uses_them_and_recomputes(kind):
 def one_call(game, **changed):
     arguments = {
         "search": game.oracle.search,
-        "loss": "exponential",
+        "kind": ("exponential", "adaboost"),
         "z": np.zeros(len(game.rows)),
         "prior": np.full(1, 1 / len(game.rows)),
         "settings": (1.0, 1e-9),
@@ -284,7 +294,9 @@ BAD = {
     "prior zero": {"prior": np.zeros(1)},
     "prior above one": {"prior": np.full(5000, 1.5)},
     "prior not a number": {"prior": np.full(5000, NAN)},
-    "loss": {"loss": "hinge"},
+    "loss": {"kind": ("hinge", "closed")},
+    "line search": {"kind": ("logistic", "exact")},
+    "line search of another loss": {"kind": ("logistic", "adaboost")},
     "rate": {"settings": (0.0, 0.1)},
     "rate above one": {"settings": (1.1, 0.1)},
     "rate not a number": {"settings": (NAN, 0.1)},

@@ -110,6 +110,10 @@ class Softplus2(Separable):
     def steepest(self):
         return 0.5
 
+    @property
+    def self_concordant(self):
+        return True
+
 
 @dataclass(frozen=True, eq=False)
 class Hyperbola(Softplus2):
@@ -202,6 +206,23 @@ def test_the_decrease_of_adaboost(seed, real):
 def test_the_decrease_with_an_approximate_learner(loss, seed, search, c0):
     A = instance(seed, real=True)
     check_decrease(A, loss, search, np.ones(len(A)), c0)
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_the_closed_form_of_the_logistic_loss_keeps_the_larger_of_two_promises(seed, real):
+    """edge^2 / (2 min(F, 1/4)), or (edge + H) log(1 + edge / H) - edge where H is the curvature now."""
+    A = instance(seed, real)
+    p, last, longer = np.full(len(A), 1 / len(A)), None, 0
+    for state, answer in islice(rounds(game_of(A, Logistic()), CoordinateDescent("closed")), 30):
+        value, d = plain(Logistic(), state.z, p)
+        if last is not None:
+            assert last[0] - value >= last[1] - 1e-12 * last[0]
+        size = np.abs(answer.columns[0]).max()
+        edge, bend = abs(d @ answer.columns[0]) / size, (d * (1 - d / p)) @ (answer.columns[0] / size) ** 2
+        promises = edge**2 / (2 * min(value, 0.25)), (edge + bend) * np.log1p(edge / bend) - edge
+        longer += promises[1] > promises[0]
+        last = value, max(promises)
+    assert state.t == 0 or last is not None
 
 
 def test_the_adversary_does_harm_and_the_runs_do_something():

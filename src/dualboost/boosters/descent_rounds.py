@@ -16,12 +16,14 @@ from dualboost import kernels
 from dualboost.boosters.base import Booster, Burst
 from dualboost.game import INTERRUPTED, Game, State, certify, replace_best, with_status
 from dualboost.learners.stumps import StumpOracle
-from dualboost.losses import Exponential, Logistic, Loss
+from dualboost.losses import Exponential, Logistic
 
 if TYPE_CHECKING:
     from dualboost.boosters.coordinate_descent import CoordinateDescent
 
-__all__ = ["Moves", "Parts", "compilable", "compiled_rounds"]
+__all__ = ["STUCK", "Moves", "Parts", "compilable", "compiled_rounds"]
+
+STUCK = "converged: rounding leaves no step that the line search accepts"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,27 +42,24 @@ class Parts(NamedTuple):
     """What the compiled rounds are made of."""
 
     oracle: StumpOracle
-    loss: str
+    kind: tuple[str, str]
+    """Loss and line search."""
 
 
 def compilable(game: Game, state: State, line_search: str) -> Parts | None:
     """The parts for compiled rounds, or None in a game that has others."""
-    kinds: dict[tuple[str, type[Loss]], str] = {
-        ("adaboost", Exponential): "exponential",
-        ("closed", Logistic): "logistic",
-    }
-    kind = kinds.get((line_search, type(state.loss)))
-    if kind is None or not isinstance(game.oracle, StumpOracle) or game.budget < np.inf:
+    kind = {Exponential: "exponential", Logistic: "logistic"}.get(type(state.loss))
+    if kind is None or line_search == "exact" or not isinstance(game.oracle, StumpOracle) or game.budget < np.inf:
         return None
-    return Parts(game.oracle, kind)
+    return Parts(game.oracle, (kind, line_search))
 
 
 def compiled_rounds(booster: CoordinateDescent, game: Game, parts: Parts, state: State, count: int) -> Burst:
-    """Rounds of closed-form steps without a return to Python."""
+    """Rounds without a return to Python."""
     rows = game.rows
     prior = rows.prior[:1].copy() if rows.uniform else rows.prior
     settings = (float(booster.learning_rate), game.tol)
-    played = kernels.descent_rounds(parts.oracle.search, parts.loss, state.z, prior, settings, count, rows.threads)
+    played = kernels.descent_rounds(parts.oracle.search, parts.kind, state.z, prior, settings, count, rows.threads)
     steps, known = played["steps"], len(state.pool)
     columns = played["features"], played["cuts"], played["missing_right"]
     stumps = zip(*(column[: len(steps)].tolist() for column in columns), strict=True)
@@ -76,9 +75,11 @@ def compiled_rounds(booster: CoordinateDescent, game: Game, parts: Parts, state:
         state = with_status(state, INTERRUPTED)
     elif played["interrupt"] is not None:
         raise played["interrupt"]
-    objectives = -played["values"]
-    bounds = np.full(len(objectives), state.best.bound)
-    return Burst(state, objectives, bounds, np.abs(played["edges"]), sizes[: len(objectives)])
+    objectives, edges, sizes = -played["values"], np.abs(played["edges"]), sizes[: len(played["values"])]
+    if played["stuck"]:  # a round in which nothing moves, and its question
+        state = replace(state, t=state.t + 1, status=STUCK)
+        objectives, edges, sizes = (np.append(values, values[-1]) for values in (objectives, edges, sizes))
+    return Burst(state, objectives, np.full(len(objectives), state.best.bound), edges, sizes)
 
 
 def _judged(booster: Booster, game: Game, state: State, stopped: bool) -> State:

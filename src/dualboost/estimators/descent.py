@@ -211,7 +211,7 @@ class LogisticBoostClassifier(DescentClassifier):
     learning_rate : float in (0, 1], default 1.0
         Each step is shortened by this factor.
     line_search : {"closed", "wolfe", "exact"}, default "closed"
-        As in `CoordinateDescent`. The closed form is the shortest step and by far the fastest round.
+        As in `CoordinateDescent`. The closed form has the fastest rounds; "exact" is slow.
     learner, tol, max_bins, n_jobs, random_state, verbose
         As in `AdaBoostClassifier`, like the fitted attributes.
 

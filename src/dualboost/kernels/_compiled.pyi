@@ -174,6 +174,7 @@ class _DescentRounds(TypedDict):
     # at the end
     z: _Doubles
     reached: bool
+    stuck: bool
     interrupt: BaseException | None
 
 def exponential(x: _Doubles) -> _Doubles: ...
@@ -182,7 +183,7 @@ def softplus(x: _Doubles) -> _Doubles: ...
 def scaled_to_one(d: _Doubles, threads: int = 1) -> tuple[_Doubles, float]: ...
 def descent_rounds(
     search: StumpSearch,
-    loss: str,
+    kind: tuple[str, str],
     z: _Doubles,
     prior: _Doubles,
     settings: tuple[float, float],

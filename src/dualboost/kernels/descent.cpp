@@ -52,8 +52,18 @@ std::tuple<nb::object, double> scaled_to_one(const In &d, int threads) {
 
 // ---- Rounds --------------------
 
-descent::Problem read_problem(StumpSearch &search, const std::string &loss, const In &z, const In &prior,
+using Names = std::tuple<std::string, std::string>;
+
+descent::Search read_search(const std::string &name, bool exponential) {
+    require(name == "adaboost" || name == "closed" || name == "wolfe", "The line search must be adaboost, closed or wolfe.");
+    require(name != "adaboost" || exponential, "The line search adaboost needs the exponential loss.");
+    if (name == "adaboost") return descent::Search::adaboost;
+    return name == "closed" ? descent::Search::closed : descent::Search::wolfe;
+}
+
+descent::Problem read_problem(StumpSearch &search, const Names &kind, const In &z, const In &prior,
                               std::tuple<double, double> settings, int threads) {
+    const auto &[loss, line_search] = kind;
     int64_t m = search.layout().rows();
     auto [rate, tol] = settings;
     require(loss == "exponential" || loss == "logistic", "loss must be exponential or logistic.");
@@ -67,8 +77,10 @@ descent::Problem read_problem(StumpSearch &search, const std::string &loss, cons
     require(rate > 0.0 && rate <= 1.0, "rate must be above 0 and at most 1.");
     require(tol >= 0.0 && std::isfinite(tol), "tol must be a finite number of at least 0.");
     require(threads >= 1, "threads must be at least 1.");
-    auto kind = loss == "exponential" ? descent::Kind::exponential : descent::Kind::logistic;
-    return {&search, m, kind, length(prior) == m && m > 1 ? prior.data() : nullptr, prior.data()[0], rate, tol, threads};
+    auto which = loss == "exponential" ? descent::Kind::exponential : descent::Kind::logistic;
+    descent::Search how = read_search(line_search, which == descent::Kind::exponential);
+    const double *priors = length(prior) == m && m > 1 ? prior.data() : nullptr;
+    return {&search, m, which, how, priors, prior.data()[0], rate, tol, threads};
 }
 
 void add_records(const descent::Records &records, nb::dict &result) {
@@ -99,43 +111,45 @@ descent::IncrementalDescent &incremental(const descent::Problem &problem, const 
 
 // Plays with the engine that suits; z is as after the last move.
 template <class Pause>
-bool play_descent(const descent::Problem &problem, int64_t rounds, const Pause &pause, double *z, descent::Records &records) {
-    bool reached;
+descent::Ending play_descent(const descent::Problem &problem, int64_t rounds, const Pause &pause, double *z,
+                             descent::Records &records) {
+    descent::Ending ending;
     try {
-        if (problem.kind == descent::Kind::exponential &&
+        if (problem.kind == descent::Kind::exponential && problem.search_kind != descent::Search::wolfe &&
             descent::IncrementalDescent::suits(problem.search->columns(), problem.m)) {
             descent::IncrementalDescent &engine = incremental(problem, z);
-            reached = descent::play(problem, engine, rounds, pause, records);
+            ending = descent::play(problem, engine, rounds, pause, records);
             engine.margins(z);
         } else {
             descent::PlainDescent engine(problem, z);
-            reached = descent::play(problem, engine, rounds, pause, records);
+            ending = descent::play(problem, engine, rounds, pause, records);
         }
     } catch (...) {
         problem.search->forget_loaded();  // perhaps in the middle of loading or moving
         throw;
     }
-    return reached;
+    return ending;
 }
 
-nb::dict descent_rounds(StumpSearch &search, const std::string &loss, const In &z, const In &prior,
+nb::dict descent_rounds(StumpSearch &search, const Names &kind, const In &z, const In &prior,
                         std::tuple<double, double> settings, int64_t rounds, int threads) {
-    descent::Problem problem = read_problem(search, loss, z, prior, settings, threads);
+    descent::Problem problem = read_problem(search, kind, z, prior, settings, threads);
     require(rounds >= 1, "rounds must be at least 1.");
     Room z_room(problem.m);
     std::copy(z.data(), z.data() + problem.m, z_room.data());
     descent::Records records;
     SignalWatch watch;
-    bool reached = false;
+    descent::Ending ending = descent::Ending::none;
     {
         nb::gil_scoped_release release;
         std::lock_guard<std::mutex> lock(search.mutex());
-        reached = play_descent(problem, rounds, [&] { return watch(); }, z_room.data(), records);
+        ending = play_descent(problem, rounds, [&] { return watch(); }, z_room.data(), records);
     }
     nb::dict result;
     add_records(records, result);
     result["z"] = z_room.release(problem.m);
-    result["reached"] = reached;
+    result["reached"] = ending == descent::Ending::reached;
+    result["stuck"] = ending == descent::Ending::stuck;
     result["interrupt"] = watch.raised();
     return result;
 }
@@ -148,12 +162,12 @@ void bind_descent(nb::module_ &m) {
     m.def("softplus", &each<descent::softplus_of>, "x"_a.noconvert(), "log(1 + e^x) of each entry.");
     m.def("scaled_to_one", &scaled_to_one, "d"_a.noconvert(), "threads"_a = 1,
           "(d / sum, sum); zeros where the weights have all but vanished.");
-    m.def("descent_rounds", &descent_rounds, "search"_a, "loss"_a, "z"_a.noconvert(), "prior"_a.noconvert(), "settings"_a,
+    m.def("descent_rounds", &descent_rounds, "search"_a, "kind"_a, "z"_a.noconvert(), "prior"_a.noconvert(), "settings"_a,
           "rounds"_a, "threads"_a = 1,
-          "Up to `rounds` rounds of coordinate descent with closed-form steps on the exponential or logistic loss. settings = "
-          "(learning rate, tol); it stops at an edge of tol times the sum of the weights or a loss of tol times the first. "
+          "Up to `rounds` rounds of coordinate descent. kind = (loss, line search): exponential or logistic; adaboost, closed or "
+          "wolfe. settings = (learning rate, tol); it stops at an edge of tol times the sum of the weights or a loss of tol times the first. "
           "Returns a dict: a record of each question (features, cuts, missing_right, edges, values), the signed step of each "
-          "move (steps), then z, reached, interrupt (None or what a signal handler raised).");
+          "move (steps), then z, reached, stuck (no step is left that the search accepts), interrupt (None or what a signal handler raised).");
 }
 
 }  // namespace dualboost

@@ -61,8 +61,10 @@ public:
         double mass = positive + negative, value = std::exp(top) * mass;
         scan_all();
         Best best = choose(kTieEdge * mass);
-        return {best.stump, best.edge / mass, value, value};
+        return {best.stump, best.edge / mass, value, value, value};
     }
+
+    double step(const Question &asked) const { return closed_step(problem_, asked); }
 
     void move(const Stump &stump, double step) {
         double shift[2] = {0.0, 0.0};

@@ -48,3 +48,7 @@ class Exponential(Separable):
     @property
     def steepest(self) -> float:
         return np.inf
+
+    @property
+    def self_concordant(self) -> bool:
+        return True

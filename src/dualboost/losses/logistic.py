@@ -54,3 +54,7 @@ class Logistic(Separable):
     @property
     def steepest(self) -> float:
         return 0.25
+
+    @property
+    def self_concordant(self) -> bool:
+        return True

@@ -55,6 +55,11 @@ class Separable(Loss):
     def steepest(self) -> float:
         """The largest g''; may be infinite."""
 
+    @property
+    @abstractmethod
+    def self_concordant(self) -> bool:
+        """Whether |g'''| <= g'': then the curvature along a line grows no faster than e^step, and steps may be longer."""
+
     # ---- what follows from it
 
     def bind(self, rows: Rows) -> Self:
@@ -125,12 +130,14 @@ def check_family(loss: Separable, rows: int = 100, points: int = 400) -> None:
     bend, h = loss.bend(slope), 1e-5
     difference = (loss.g(x + h) - loss.g(x - h)) / (2 * h)
     second = (loss.slope(x + h) - loss.slope(x - h)) / (2 * h)
+    third = np.abs(loss.bend(loss.slope(x + h)) - loss.bend(loss.slope(x - h)))[1:-1] / (2 * h)
     room = 1e-6 * slope + 1e-9 * g
     name = type(loss).__name__
     for fine, sentence in (
         (np.all(np.abs(difference - slope) <= room), "slope(x) is not the derivative of g"),
         (np.all(np.abs(second - bend) <= room), "bend(s) is not the second derivative of g where the slope is s"),
         (np.all(bend[x <= 15] > 0), "g'' must be above 0"),  # further right it may be lost to rounding
+        (not loss.self_concordant or np.all(third <= bend[1:-1] * (1 + 1e-2) + 1e-9), "|g'''| exceeds g''"),
         (g[0] <= 1e-3 * g[-1] and np.all(g > 0), "g must be above 0 and go to 0 at minus infinity"),
         (np.all(bend <= loss.eta * g * (1 + 1e-9)), f"g'' exceeds eta g for eta = {loss.eta:g}"),
         (np.all(g <= loss.beta(level) * slope * (1 + 1e-9)), "g exceeds beta g' on the level set of the start"),

@@ -39,9 +39,9 @@ class CoordinateDescent(Booster):
     Parameters
     ----------
     line_search : {"wolfe", "closed", "exact", "adaboost"}
-        How long the step is: by bracketing and bisecting until Wolfe's conditions hold (c1 = 1/3, c2 = 1/2); a closed form
-        from bounds of the curvature, edge / (eta F) or longer, which is sure; the minimum along the line; or AdaBoost's
-        closed form artanh(edge) for the exponential loss, which is that minimum on columns of +-1.
+        How long the step is: by bracketing and bisecting until Wolfe's conditions hold (c1 = 1/3, c2 = 1/2); a closed
+        form from bounds of the curvature, edge / (eta F) or longer, which is sure; the minimum along the line; or
+        AdaBoost's closed form artanh(edge) for the exponential loss, which is that minimum on columns of +-1.
     learning_rate : float in (0, 1]
         Each step is shortened by this factor.
 

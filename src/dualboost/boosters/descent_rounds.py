@@ -16,7 +16,7 @@ from dualboost import kernels
 from dualboost.boosters.base import Booster, Burst
 from dualboost.game import INTERRUPTED, Game, State, certify, replace_best, with_status
 from dualboost.learners.stumps import StumpOracle
-from dualboost.losses import Exponential, Logistic
+from dualboost.losses import Exponential, Logistic, Loss
 
 if TYPE_CHECKING:
     from dualboost.boosters.coordinate_descent import CoordinateDescent
@@ -48,7 +48,8 @@ class Parts(NamedTuple):
 
 def compilable(game: Game, state: State, line_search: str) -> Parts | None:
     """The parts for compiled rounds, or None in a game that has others."""
-    kind = {Exponential: "exponential", Logistic: "logistic"}.get(type(state.loss))
+    names: dict[type[Loss], str] = {Exponential: "exponential", Logistic: "logistic"}
+    kind = names.get(type(state.loss))
     if kind is None or line_search == "exact" or not isinstance(game.oracle, StumpOracle) or game.budget < np.inf:
         return None
     return Parts(game.oracle, (kind, line_search))

@@ -10,11 +10,24 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import settings
+from sklearn.tree import DecisionTreeClassifier
 
 import reference
-from dualboost.boosters import Booster, CoordinateDescent, Corrective, LPBoost, MLPBoost, SoftBoost, TotallyCorrective
+import reference_trees
+from dualboost.boosters import (
+    AdaBoostStar,
+    Booster,
+    CoordinateDescent,
+    Corrective,
+    CorrectiveFrankWolfe,
+    LPBoost,
+    MLPBoost,
+    ServedioSmoothBoost,
+    SoftBoost,
+    TotallyCorrective,
+)
 from dualboost.game import Game
-from dualboost.learners import Answer, Learner, Matrix, Oracle, Stumps
+from dualboost.learners import Answer, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
 from dualboost.losses import Exponential, Logistic, Loss, Separable, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Ball, BinaryEntropy, Capped, Penalty, Simplex, WeightSet
@@ -132,6 +145,10 @@ class LearnerCase:
     data: Callable[[np.random.Generator, int], object]
     members: Callable[[object], list]
     group: Callable[[object], object] = lambda key: key
+    exact: bool = True
+    """Whether the answer is the best of the class and its bound tight; else the bound is only true."""
+    grouped: bool = True
+    """Whether k > 1 promises the best of each group."""
 
 
 def signs(rng, m):
@@ -165,12 +182,24 @@ def sparse_counts(rng, m):
     return sp.csr_array(np.where(rng.random((m, 6)) < 0.3, rng.integers(-2, 3, (m, 6)), 0).astype(float))
 
 
+def tiny_with_missing(rng, m):
+    """So few values that all trees of two levels can be listed."""
+    X = rng.integers(0, 3, (m, 3)).astype(float)
+    X[rng.random(m) < 0.2, 1] = np.nan
+    X[:, 2] = X[:, 2] > 1
+    return X
+
+
 def stumps_of(X) -> list:
     return reference.all_stumps(X.toarray() if sp.issparse(X) else X)
 
 
 def feature_of(stump) -> int:
     return stump[0]
+
+
+def trees_of(X) -> list:
+    return reference_trees.all_trees(X.toarray() if sp.issparse(X) else X)
 
 
 LEARNERS = {
@@ -181,7 +210,14 @@ LEARNERS = {
     "stumps, ties": LearnerCase(Stumps, few_values, stumps_of, feature_of),
     "stumps, missing": LearnerCase(Stumps, with_missing, stumps_of, feature_of),
     "stumps, sparse": LearnerCase(Stumps, sparse_counts, stumps_of, feature_of),
+    "trees, greedy": LearnerCase(lambda: Trees(2), tiny_with_missing, trees_of, exact=False, grouped=False),
+    "trees, optimal": LearnerCase(lambda: Trees(2, search="optimal"), tiny_with_missing, trees_of, grouped=False),
 }
+
+OPEN_LEARNERS = {
+    "sklearn": lambda: SklearnLearner(DecisionTreeClassifier(max_depth=2, random_state=0)),
+}
+"""Learners whose class cannot be listed: they promise no more than the sum of the weights."""
 
 
 # ---- boosters -------------------------------------------------------------------------------------------------------
@@ -196,37 +232,48 @@ BOOSTERS: dict[str, Booster] = {
     "corrective, printed": Corrective(stop="printed"),
     "corrective, halving": Corrective(smoothing="halving"),
     "corrective, halving search": Corrective(step="search", smoothing="halving"),
+    "AdaBoost*": AdaBoostStar(),
+    "Frank-Wolfe, classic short": CorrectiveFrankWolfe(step="short", direction="classic"),
+    "Frank-Wolfe, away": CorrectiveFrankWolfe(direction="away"),
+    "Frank-Wolfe, away short": CorrectiveFrankWolfe(step="short", direction="away"),
+    "Frank-Wolfe, pairwise": CorrectiveFrankWolfe(),
+    "Frank-Wolfe, pairwise halving": CorrectiveFrankWolfe(smoothing="halving"),
     "LPBoost": LPBoost(),
     "LPBoost, textbook": LPBoost(columns=1, stabilise=0),
     "MLPBoost": MLPBoost(),
+    "Servedio": ServedioSmoothBoost(gamma=0.01),
     "SoftBoost": SoftBoost(),
     "totally corrective": TotallyCorrective(columns=1, smoothing="fixed"),
     "totally corrective, 3 halving": TotallyCorrective(columns=3),
 }
 
 
-LINEAR = (LPBoost, MLPBoost, SoftBoost)
-"""Boosters for caps only: they need a linear program."""
+LINEAR = (LPBoost, MLPBoost, SoftBoost, AdaBoostStar, ServedioSmoothBoost)
+"""Boosters for caps only: the others' games are no linear programs."""
+
+OTHER_ENDS = (ServedioSmoothBoost,)
+"""Boosters that end when another promise is kept than the accuracy asked."""
+
 SEPARABLE = (CoordinateDescent,)
 """Boosters for losses that add up over the rows."""
 
 
-def takes(booster: Booster, game: Game, linear: bool) -> bool:
-    """Whether the booster can play this game."""
-    if isinstance(booster, SEPARABLE):
-        return isinstance(game.loss, Exponential if booster.line_search == "adaboost" else Separable)
-    return linear or not isinstance(booster, LINEAR)
-
-
 def refused(booster: Booster, game: Game, linear: bool) -> bool:
     """Whether the booster cannot play this game; then it must say so in one sentence before computing."""
-    if takes(booster, game, linear):
-        return False
-    with pytest.raises(
-        ValueError, match="adds up|exponential loss" if isinstance(booster, SEPARABLE) else "linear program"
-    ):
-        booster.start(game)
-    return True
+    if isinstance(booster, SEPARABLE):
+        exponential = booster.line_search == "adaboost"
+        wanted, why = (Exponential, "exponential loss|adds up") if exponential else (Separable, "adds up")
+        reason, linear = "" if isinstance(game.loss, wanted) else why, False
+    else:
+        reason = "" if linear or not isinstance(booster, LINEAR) else "linear program"
+    if linear and isinstance(booster, AdaBoostStar) and game.loss.set.caps.min() < 1:
+        reason = "hard margin"
+    if linear and isinstance(booster, ServedioSmoothBoost) and np.any(game.loss.set.caps < game.rows.prior * 0.999):
+        reason = "prior"
+    if reason:
+        with pytest.raises(ValueError, match=reason):
+            booster.start(game)
+    return bool(reason)
 
 
 def suited(booster: Booster, game: Game) -> Game:
@@ -250,6 +297,8 @@ class Problem:
     A: np.ndarray
     """The whole class as one matrix: column j is y h_j(x), in index order."""
     model: Model
+    exact: bool = True
+    """Whether the learner's bound is tight."""
 
     def weights_over_class(self, keys, w) -> np.ndarray:
         number = {key: j for j, key in enumerate(self.keys)}
@@ -278,7 +327,8 @@ def problem(
     weights = np.ones(m) if weights is None else np.asarray(weights, dtype=float)
     rows = Rows.of(weights)
     game = Game(SoftMargin(set_case.make(m)).bind(rows), learner_case.make().bind(X, y, rows), rows, tol=tol)
-    return Problem(game, X, y, [key for key, _ in members], y[:, None] * H, set_case.model(weights))
+    keys = [key for key, _ in members]
+    return Problem(game, X, y, keys, y[:, None] * H, set_case.model(weights), learner_case.exact)
 
 
 def matrix_game(A: np.ndarray, weight_set: WeightSet, tol: float, weights=None) -> Game:

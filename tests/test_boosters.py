@@ -10,7 +10,18 @@ import pytest
 
 import dualboost.boosters
 import reference
-from conftest import BOOSTERS, LEARNERS, SETS, CountingOracle, Problem, matrix_game, problem, refused, suited
+from conftest import (
+    BOOSTERS,
+    LEARNERS,
+    OTHER_ENDS,
+    SETS,
+    CountingOracle,
+    Problem,
+    matrix_game,
+    problem,
+    refused,
+    suited,
+)
 from dualboost.boosters import Booster, Corrective
 from dualboost.boosters.corrective import rounds_needed
 from dualboost.game import Game, Pool, State, rounds
@@ -36,7 +47,8 @@ def check_state(made: Problem, state: State) -> None:
     best = made.weights_over_class(state.pool.keys[: len(state.best.w)], state.best.w)
     assert abs(state.best.objective - made.model.relaxed_margin(made.A @ best)) <= 1e-12, "attained by best.w"
     proof = made.game.budget * np.abs(made.A.T @ state.best.d).max() + made.model.price(state.best.d)
-    assert abs(state.best.bound - proof) <= 1e-13, "proved by best.d"
+    assert state.best.bound >= proof - 1e-13, "proved by best.d"
+    assert state.best.bound <= proof + 1e-13 or not made.exact
 
 
 def check_run(made: Problem, booster: Booster, most: int = 40) -> State:
@@ -50,7 +62,8 @@ def check_run(made: Problem, booster: Booster, most: int = 40) -> State:
         assert state.best.objective >= objective and state.best.bound <= bound
         objective, bound = state.best.objective, state.best.bound
         assert state.best.objective >= made.model.relaxed_margin(state.z) - 1e-12
-        assert state.best.bound <= np.abs(made.A.T @ state.d).max() + made.model.price(state.d) + 1e-13
+        now = np.abs(made.A.T @ state.d).max() + made.model.price(state.d)
+        assert state.best.bound <= now + 1e-13 or not made.exact
     assert state.t == most - 1 or state.status
     return state
 
@@ -103,6 +116,9 @@ def test_every_run_ends_within_the_tolerance(booster, set_case):
         for state, _ in islice(rounds(made.game, booster), 5000):  # noqa: B007
             pass
         assert state.status
+        if isinstance(booster, OTHER_ENDS):
+            check_bounds_hold(made, state)
+            continue
         optimum, certified = made.model.game_value(made.A), getattr(booster, "stop", "certified") == "certified"
         reached = state.best.objective if certified else made.model.relaxed_margin(state.z)
         assert optimum - reached <= (0.1 if certified else 0.15) + 1e-6
@@ -134,6 +150,8 @@ def test_resumed_is_continued_to_the_bit(booster, set_name, learner_name, order)
         made = problem(SETS[set_name], LEARNERS[learner_name], m=12, seed=5, tol=0.01, weights=WEIGHTS)
         return suited(booster, made.game)
 
+    if refused(booster, fresh(), linear=True):
+        return
     half = min(8, len(list(islice(rounds(fresh(), booster), 16))) // 2)
     game = fresh()
     state = list(islice(rounds(game, booster), half))[-1][0]
@@ -159,13 +177,15 @@ def test_a_pickled_state_is_data_only():
 def test_rounds_can_be_sliced_and_zipped(booster):
     """Two runs side by side are the two runs apart; a slice is a prefix."""
 
+    def fresh(name):
+        return suited(booster, problem(SETS[name], LEARNERS["matrix, signs"], seed=4, tol=0.01).game)
+
+    name = "simplex" if refused(booster, fresh("nu 0.3"), linear=True) else "nu 0.3"
+
     def play(count):
-        return [snapshot(s) for s, _ in islice(rounds(fresh(), booster), count)]
+        return [snapshot(s) for s, _ in islice(rounds(fresh(name), booster), count)]
 
-    def fresh():
-        return suited(booster, problem(SETS["nu 0.3"], LEARNERS["matrix, signs"], seed=4, tol=0.01).game)
-
-    one, two = (fresh() for _ in range(2))
+    one, two = fresh(name), fresh(name)
     pairs = list(islice(zip(rounds(one, booster), rounds(two, booster), strict=False), 10))
     assert [snapshot(a[0]) for a, _ in pairs] == [snapshot(b[0]) for _, b in pairs] == play(10)
     assert play(4) == play(10)[:4]

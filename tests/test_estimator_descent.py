@@ -8,11 +8,13 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.ensemble import AdaBoostClassifier as ScikitAdaBoost
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dualboost import AdaBoostClassifier, LogisticBoostClassifier, load_model, save_model
+from dualboost.learners import Stumps, Trees
 
 MODELS = (AdaBoostClassifier, LogisticBoostClassifier)
 every_model = pytest.mark.parametrize("make", MODELS)
@@ -84,7 +86,7 @@ def test_probabilities_agree_with_predict(make, data):
 
 def test_logistic_probabilities_are_calibrated_on_the_training_rows(data):
     X, y = data
-    chances = LogisticBoostClassifier(200).fit(X, y).predict_proba(X)[:, 1]
+    chances = LogisticBoostClassifier(n_estimators=200).fit(X, y).predict_proba(X)[:, 1]
     assert abs(chances.mean() - y.mean()) < 0.01
 
 
@@ -138,6 +140,33 @@ def test_saved_and_pickled(make, data, tmp_path):
     for again in (load_model(tmp_path / "m.dualboost"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
         np.testing.assert_array_equal(list(again.staged_predict(X)), list(model.staged_predict(X)))
+
+
+@every_model
+def test_more_classes_are_each_against_the_rest(make):
+    X, y = load_iris(return_X_y=True)
+    model = make(n_estimators=30).fit(X, y)
+    stages = list(model.staged_predict_proba(X))
+    assert len(stages) == model.n_iter_ and stages[0].shape == (150, 3)
+    np.testing.assert_allclose(stages[-1], model.predict_proba(X), atol=1e-12)
+    np.testing.assert_array_equal(list(model.staged_predict(X))[-1], model.predict(X))
+    np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))
+    assert model.score(X, y) > 0.95 and list(model.staged_score(X, y))[-1] == model.score(X, y)
+
+
+@every_model
+def test_any_estimator(make, data):
+    X, y = data
+    tree = DecisionTreeClassifier(max_depth=2, splitter="random")
+    model, again, other = (make(tree, n_estimators=15, random_state=seed).fit(X, y) for seed in (0, 0, 1))
+    assert model.score(X, y) > 0.75 and tree.random_state is None, "random splits"
+    np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
+    assert not np.array_equal(model.decision_function(X), other.decision_function(X))
+    np.testing.assert_allclose(list(model.staged_decision_function(X))[-1], model.decision_function(X), atol=1e-10)
+    trees = make(learner=Trees(max_leaves=4), n_estimators=15).fit(X, y)
+    assert trees.score(X, y) > 0.85 and trees.n_iter_ == 15
+    with pytest.raises(ValueError, match="either estimator or learner"):
+        make(tree, learner=Stumps()).fit(X, y)
 
 
 def test_separable_data_and_data_without_signal():

@@ -61,6 +61,15 @@ def test_labels_and_names_of_any_kind(tmp_path, labels, objects):
     assert list(again.feature_names_in_) == list(frame.columns)
 
 
+def test_several_classes_and_their_probabilities(tmp_path):
+    y = np.array(["a", "b", "c"])[np.arange(150) % 3]
+    model = MarginBoostClassifier(nu=0.5, max_iter=20).fit(X, y)
+    save_model(model, tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert list(again.predict(X)) == list(model.predict(X))
+
+
 def test_the_same_model_is_the_same_bytes(tmp_path, model, path):
     save_model(model, tmp_path / "again")
     assert path.read_bytes() == (tmp_path / "again").read_bytes()
@@ -128,7 +137,7 @@ def rewritten(path: Path, target: Path, change) -> Path:
 
 
 def other_class(header, entries):
-    header["class"] = "LogisticRegression"
+    header["model"]["record"] = "LogisticRegression"
 
 
 def newer(header, entries):
@@ -136,32 +145,36 @@ def newer(header, entries):
 
 
 def shadowing(header, entries):
-    header["state"]["predict"] = 1
+    header["model"]["fields"]["predict"] = 1
 
 
 def no_predictor(header, entries):
-    header["state"]["predictor_"] = None
+    header["model"]["fields"]["predictor_"] = None
 
 
 def feature_out_of_range(header, entries):
-    entries["predictor_.features"] = np.full(len(entries["predictor_.features"]) // 4, 10**6, "<i4").tobytes()
+    entries["model.predictor_.features"] = np.full(
+        len(entries["model.predictor_.features"]) // 4, 10**6, "<i4"
+    ).tobytes()
 
 
 def cuts_out_of_range(header, entries):
-    entries["predictor_.cut_start"] = np.full(len(entries["predictor_.cut_start"]) // 8, 2**60, "<i8").tobytes()
+    entries["model.predictor_.cut_start"] = np.full(
+        len(entries["model.predictor_.cut_start"]) // 8, 2**60, "<i8"
+    ).tobytes()
 
 
 def shorter_table(header, entries):
-    entries["predictor_.tables"] = entries["predictor_.tables"][:-8]
-    header["arrays"]["predictor_.tables"]["shape"][0] -= 1
+    entries["model.predictor_.tables"] = entries["model.predictor_.tables"][:-8]
+    header["arrays"]["model.predictor_.tables"]["shape"][0] -= 1
 
 
 def wrong_shape(header, entries):
-    header["arrays"]["predictor_.tables"]["shape"] = [2**40, 2**40]
+    header["arrays"]["model.predictor_.tables"]["shape"] = [2**40, 2**40]
 
 
 def pickled(header, entries):
-    header["arrays"]["predictor_.tables"]["dtype"] = "|O"
+    header["arrays"]["model.predictor_.tables"]["dtype"] = "|O"
 
 
 def climbing(header, entries):
@@ -169,7 +182,7 @@ def climbing(header, entries):
 
 
 def unknown_record(header, entries):
-    header["state"]["certificate_"]["record"] = "Popen"
+    header["model"]["fields"]["certificate_"]["record"] = "Popen"
 
 
 @pytest.mark.parametrize(
@@ -185,7 +198,7 @@ def test_forged_files_are_refused(tmp_path, path, change):
 
 def test_a_bomb_is_refused_before_it_is_inflated(tmp_path, path):
     def swell(header, entries):
-        entries["predictor_.tables"] = bytes(1 << 27)
+        entries["model.predictor_.tables"] = bytes(1 << 27)
 
     bomb = rewritten(path, tmp_path / "bomb", swell)
     assert bomb.stat().st_size < 1 << 20
@@ -194,7 +207,7 @@ def test_a_bomb_is_refused_before_it_is_inflated(tmp_path, path):
 
 
 def test_deeply_nested_json_is_refused(tmp_path, path):
-    text = b'{"arrays": {}, "state": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    text = b'{"arrays": {}, "model": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     with zipfile.ZipFile(tmp_path / "deep", "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("header.json", text)
         file.writestr("header.sha256", _digest(text))

@@ -27,7 +27,7 @@ LEVEL = {part: height for height, parts in enumerate(LEVELS) for part in parts}
 HOMES = {
     "matplotlib": {"plots"},
     "rich": {"estimators/progress", "demo"},
-    "sklearn": {"estimators", "files", "demo", "plots"},
+    "sklearn": {"estimators", "files", "learners/sklearn", "demo", "plots"},
 }
 HEAVY = ["matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "rich"]
 

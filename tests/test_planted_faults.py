@@ -21,6 +21,7 @@ from dualboost.boosters import Corrective, corrective
 from dualboost.game import State
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.learners.stumps import StumpOracle
+from dualboost.learners.trees import TreeOracle
 from dualboost.losses import Exponential, Logistic, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped
@@ -60,6 +61,9 @@ CHECKS = {
     "best matrix column": lambda: test_learners.check_best(LEARNERS["matrix, reals"]),
     "best stump": lambda: test_learners.check_best(LEARNERS["stumps, missing"]),
     "stump ensemble": lambda: [test_learners.check_ensemble(LEARNERS["stumps, missing"], seed) for seed in range(3)],
+    "optimal tree": lambda: test_learners.check_best(LEARNERS["trees, optimal"]),
+    "greedy tree": lambda: [test_learners.check_best(LEARNERS["trees, greedy"], seed) for seed in range(6)],
+    "tree ensemble": lambda: [test_learners.check_ensemble(LEARNERS["trees, greedy"], seed) for seed in range(3)],
     "state": a_short_run,
     "progress": lambda: test_theorems_margin.check_progress(INSTANCE, Capped(nu=0.25), Corrective(), 0.1, 60),
     "Figure 1": lambda: test_theorems_margin.check_against_slow_twin(INSTANCE, Capped(nu=0.25), np.full(14, 1 / 3.5)),
@@ -173,6 +177,15 @@ FAULTS = {
     ),
     "constant vote forgotten": Fault(
         StumpOracle, "predictor", result(lambda p: replace(p, base=0.0)), ("stump ensemble",)
+    ),
+    "bound of trees 10 % too small": Fault(
+        TreeOracle, "best", result(lambda a: replace(a, bound=0.9 * a.bound)), ("optimal tree",)
+    ),
+    "a greedy tree taken for the best": Fault(
+        TreeOracle, "best", result(lambda a: replace(a, bound=float(np.abs(a.edges[0])))), ("greedy tree",)
+    ),
+    "cuts of trees moved": Fault(
+        TreeOracle, "predictor", result(lambda p: replace(p, cuts=p.cuts + 1)), ("tree ensemble",)
     ),
     "conjugate without the entropy": Fault(
         SoftMargin, "conjugate", lambda original: lambda self, d: self.bound_set.cost(d), ("gradient",)

@@ -390,8 +390,10 @@ def test_the_state_every_round(learner, search):
             value, d = plain(loss, state.z, p)
             np.testing.assert_allclose(state.d, d, rtol=1e-12)
             edges = made.A.T @ state.d
-            assert abs(answer.edges[0]) == pytest.approx(np.abs(edges).max(), abs=1e-12)
-            assert np.abs(edges).max() <= answer.bound <= np.abs(edges).max() + 1e-12
+            assert np.abs(edges).max() <= answer.bound + 1e-15
+            if made.exact:
+                assert abs(answer.edges[0]) == pytest.approx(np.abs(edges).max(), abs=1e-12)
+                assert answer.bound <= np.abs(edges).max() + 1e-12
             assert state.best.bound == np.inf and -state.best.objective == pytest.approx(value, rel=1e-12)
             assert value <= last * (1 + 1e-13) and state.t == t == oracle.asked - 1
             last = value

@@ -3,18 +3,24 @@
 from dualboost.boosters.base import Booster
 from dualboost.boosters.coordinate_descent import CoordinateDescent
 from dualboost.boosters.corrective import Corrective
+from dualboost.boosters.corrective_frank_wolfe import CorrectiveFrankWolfe
 from dualboost.boosters.lp import LPBoost
 from dualboost.boosters.mlp import MLPBoost
+from dualboost.boosters.servedio import ServedioSmoothBoost
 from dualboost.boosters.soft import SoftBoost, TotalBoost
+from dualboost.boosters.star import AdaBoostStar
 from dualboost.boosters.totally_corrective import ERLPBoost, TotallyCorrective
 
 __all__ = [
+    "AdaBoostStar",
     "Booster",
     "CoordinateDescent",
     "Corrective",
+    "CorrectiveFrankWolfe",
     "ERLPBoost",
     "LPBoost",
     "MLPBoost",
+    "ServedioSmoothBoost",
     "SoftBoost",
     "TotalBoost",
     "TotallyCorrective",

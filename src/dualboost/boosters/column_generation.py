@@ -6,13 +6,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualboost.game import Game, Pool, State
+from dualboost.game import Game, Pool, State, reached
 from dualboost.learners.base import Answer
 from dualboost.losses import SoftMargin
 from dualboost.master import EdgeProgram
 from dualboost.sets.capped import CappedSimplex
 
-__all__ = ["Atom", "Collected", "capped_set", "first_collection", "first_program_state", "new_atoms", "optimum"]
+__all__ = [
+    "Atom",
+    "Collected",
+    "capped_set",
+    "first_collection",
+    "first_program_state",
+    "new_atoms",
+    "optimum",
+    "proved_by_program",
+    "signed_columns",
+]
 
 Atom = tuple[int, int]  # (number in the pool, sign of its weight)
 
@@ -57,6 +67,14 @@ def new_atoms(state: State, answer: Answer) -> tuple[Atom, ...]:
     return tuple(atom for atom in met if atom not in known)
 
 
+def proved_by_program(game: Game, state: State, answer: Answer) -> str:
+    """The certified stop rule; and the end of column generation, which a learner that promises little needs."""
+    stop = reached(game, state.certificate)
+    if not stop and state.memory.exact and not new_atoms(state, answer):
+        return "optimal for the hypotheses met, and the learner names no other"
+    return stop
+
+
 def optimum(game: Game, pool: Pool, atoms: tuple[Atom, ...]) -> tuple[np.ndarray, np.ndarray]:
     """(d, w) of the program over these atoms, w over the pool and scaled to the budget.
 
@@ -68,11 +86,25 @@ def optimum(game: Game, pool: Pool, atoms: tuple[Atom, ...]) -> tuple[np.ndarray
         program, held = EdgeProgram(np.ascontiguousarray(np.broadcast_to(caps, (len(game.rows),)))), ()
     fresh = atoms[len(held) :]
     if fresh:
-        signs = np.array([sign for _, sign in fresh], dtype=np.float64)
-        program.add(game.columns_of(pool.keys[number] for number, _ in fresh) * signs[:, None])
+        program.add(signed_columns(game, pool, atoms)[len(held) :])
     game.live["edge program"] = (program, atoms)
     d, weights = program.solve()
     w = np.zeros(len(pool))
     for (number, sign), weight in zip(atoms, weights, strict=True):
         w[number] += sign * weight * game.budget
     return d, w
+
+
+def signed_columns(game: Game, pool: Pool, atoms: tuple[Atom, ...]) -> np.ndarray:
+    """One atom a row: its column times its sign. Kept in the game, where a round adds a few rows to them."""
+    held, known = game.live.get("signed columns", ((), np.empty((0, len(game.rows)))))
+    if held == atoms:
+        return known
+    if held != atoms[: len(held)]:
+        held, known = (), known[:0]
+    fresh = atoms[len(held) :]
+    signs = np.array([sign for _, sign in fresh], dtype=np.float64)
+    columns = game.columns_of(pool.keys[number] for number, _ in fresh) * signs[:, None]
+    columns = np.concatenate([known, columns])
+    game.live["signed columns"] = (atoms, columns)
+    return columns

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dualboost.boosters.base import Booster, Burst, check_columns
-from dualboost.boosters.column_generation import Collected, first_program_state, new_atoms, optimum
-from dualboost.game import Game, State, reached
+from dualboost.boosters.column_generation import Collected, first_program_state, new_atoms, optimum, proved_by_program
+from dualboost.game import Game, State
 from dualboost.learners.base import Answer
 
 __all__ = ["LPBoost"]
@@ -53,10 +53,7 @@ class LPBoost(Booster):
         return game.oracle.best(state.d, self.columns)
 
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
-        stop = reached(game, state.certificate)
-        if not stop and state.memory.exact and not new_atoms(state, answer):
-            return "optimal: no hypothesis outside the ensemble has a larger edge"
-        return stop
+        return proved_by_program(game, state, answer)
 
     def update(self, game: Game, state: State, answer: Answer) -> State:
         fresh = new_atoms(state, answer)

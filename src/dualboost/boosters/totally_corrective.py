@@ -7,6 +7,7 @@ holds, since each round gains at least as much; in practice it needs tens of rou
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from dualboost.game import Game, State, reached
 from dualboost.learners.base import Answer
 from dualboost.master import descend
 
-__all__ = ["ERLPBoost", "TotallyCorrective"]
+__all__ = ["ERLPBoost", "TotallyCorrective", "rounds_needed"]
 
 
 @dataclass(frozen=True)
@@ -82,3 +83,11 @@ def ERLPBoost(columns: int = 1) -> TotallyCorrective:
     TotallyCorrective(columns=1, smoothing='fixed')
     """
     return TotallyCorrective(columns, "fixed")
+
+
+def rounds_needed(radius: float, tol: float) -> int:
+    """The proved number of rounds of ERLPBoost: max(8 / tol, 32 R / tol^2), R = log(1/nu) or log m.
+
+    Warmuth, Glocer & Vishwanathan, with a constant on the safe side; the certificate is there when their stop rule is.
+    """
+    return ceil(max(8 / tol, 32 * radius / tol**2)) + 1

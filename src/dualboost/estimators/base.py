@@ -1,27 +1,33 @@
-"""What all classifiers here share: the rules for input, playing a game under a progress bar, what is kept of it.
+"""What all classifiers here share: the rules for input, several classes, probabilities, what is kept of a run.
 
-A final class names its parameters, checks them in its `fit`, chooses the parts of the game, and keeps the outcome:
-`start` -> `train` -> `keep`.
+A final class names its parameters, checks them in `_check_parameters`, and fits two classes in `_fit_two`: it chooses
+the parts of the game, plays it with `_train` and keeps the outcome with `_keep`. More classes are one model for each
+class against the rest.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dualboost.boosters import Booster
+from dualboost.estimators.calibration import Link, calibrated
 from dualboost.estimators.progress import progress
 from dualboost.estimators.validation import TrainingData, predict_input, thread_count, training_data
-from dualboost.game import Game
+from dualboost.game import Certificate, Game
 from dualboost.learners import Learner, Oracle, Predictor, Stumps
 from dualboost.losses import Loss
 from dualboost.rows import Rows
 from dualboost.solve import Outcome, finish, play
 
-__all__ = ["BoostedClassifier", "Parts", "check_booster", "check_learner"]
+__all__ = ["BoostedClassifier", "Parts", "check_booster", "check_learner", "with_a_vote"]
 
 
 @dataclass(frozen=True)
@@ -36,30 +42,85 @@ class Parts:
     rtol: float = 0.0
 
 
-class BoostedClassifier(ClassifierMixin, BaseEstimator):
-    """A weighted vote of hypotheses. Abstract: a final class writes `__init__` and `fit`.
+def _has_probabilities(model: BoostedClassifier) -> bool:
+    return getattr(model, "calibrate", True)
 
-    A final class has at least the parameters `max_iter`, `n_jobs` and `verbose`.
+
+class BoostedClassifier(ClassifierMixin, BaseEstimator):
+    """A weighted vote of hypotheses. Abstract: a final class writes `__init__`, `fit` and the abstract methods.
+
+    A final class has at least the parameters `max_iter`, `n_jobs` and `verbose`. With a parameter `calibrate` its
+    probabilities are learned out of fold; without one, `_fit_two` sets `link_`.
     """
 
     max_iter: int
     n_jobs: int | None
     verbose: int
-    predictor_: Predictor
     classes_: np.ndarray
+    n_features_in_: int
+    predictor_: Predictor
+    link_: Link
+    history_: Any
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse wrong parameters, one sentence each."""
+
+    @abstractmethod
+    def _fit_two(self, data: TrainingData, rows: Rows) -> None:
+        """Fit to two classes: set `predictor_` and the other fitted attributes."""
+
+    @abstractmethod
+    def _settled(self) -> dict[str, Any]:
+        """The parameters that the fit chose from the data; models on parts of it need not choose again."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
 
-    def _start(self, X, y, sample_weight) -> tuple[TrainingData, Rows]:
-        """The data, checked and without rows of weight zero, and what is shared about its rows."""
-        data = training_data(self, X, y, sample_weight)
-        rows = Rows.of(len(data.signs) if data.weights is None else data.weights, thread_count(self.n_jobs))
-        return data, rows
+    def _fit(self, X, y, sample_weight, extras: Mapping[str, Any] | None = None):
+        """Check everything, then fit; `extras` hold one value for each row and reach `_fit_two` in its data."""
+        self._check_parameters()
+        data = training_data(self, X, y, sample_weight, extras)
+        if hasattr(self, "estimators_"):
+            del self.estimators_  # of an earlier fit to more classes
+        if len(data.classes) == 2:
+            self._fit_and_calibrate(data)
+        else:
+            self._fit_each_against_rest(data)
+        self.classes_ = data.classes
+        return self
+
+    def _fit_and_calibrate(self, data: TrainingData) -> None:
+        self._fit_two(data, data.rows(thread_count(self.n_jobs)))
+        if getattr(self, "calibrate", False):
+            self.link_ = calibrated(data, self._score_unseen)
+
+    def _score_unseen(self, train: TrainingData, test: TrainingData) -> np.ndarray:
+        model = clone(self).set_params(verbose=0, **self._settled())
+        model.n_features_in_ = self.n_features_in_
+        model._fit_two(train, train.rows(thread_count(self.n_jobs)))
+        return model.predictor_.scores(test.X, thread_count(self.n_jobs))
+
+    def _fit_each_against_rest(self, data: TrainingData) -> None:
+        """One model a class. The least of their values is reached, and none of all votes exceeds the least bound."""
+        self.estimators_ = [clone(self) for _ in data.classes]
+        for k, model in enumerate(self.estimators_):
+            part = data.against_rest(k)
+            model.n_features_in_, model.classes_ = self.n_features_in_, part.classes
+            model._fit_and_calibrate(part)
+        parts = self.estimators_
+        self.certificate_ = Certificate(
+            min(model.certificate_.objective for model in parts), min(model.certificate_.bound for model in parts)
+        )
+        self.n_iter_ = max(model.n_iter_ for model in parts)
+        self.status_ = "; ".join(f"{label}: {model.status_}" for label, model in zip(data.classes, parts, strict=True))
+        self.history_ = [model.history_ for model in parts]
+        self.margins_ = np.column_stack([model.margins_ for model in parts])
+        self.sample_distribution_ = np.column_stack([model.sample_distribution_ for model in parts])
+        self.feature_importances_ = np.mean([model.feature_importances_ for model in parts], axis=0)
 
     def _train(self, data: TrainingData, rows: Rows, parts: Parts, title: str) -> tuple[Game, Outcome]:
         """Play the game of these parts."""
@@ -70,7 +131,6 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep(self, data: TrainingData, oracle: Oracle, outcome: Outcome) -> None:
         """The fitted attributes that every classifier has."""
-        self.classes_ = data.classes
         self.certificate_, self.history_ = outcome.certificate, outcome.history
         self.n_iter_, self.status_ = outcome.n_rounds, outcome.status
         self.predictor_ = oracle.predictor(outcome.hypotheses, outcome.weights)
@@ -79,14 +139,50 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         self.sample_distribution_ = data.for_all_rows(outcome.distribution, 0.0)
 
     def decision_function(self, X):
-        """The vote; positive speaks for classes_[1]."""
+        """The vote: positive speaks for classes_[1]; of more than two classes one column each, the largest wins.
+
+        A column is the log-odds of its class against the rest where probabilities were learned, else the vote.
+        """
         check_is_fitted(self)
-        return self.predictor_.scores(predict_input(self, X), thread_count(self.n_jobs))
+        X = predict_input(self, X)
+        return self._votes(X) if hasattr(self, "estimators_") else self._scores(X)
+
+    def _scores(self, X) -> np.ndarray:
+        return self.predictor_.scores(X, thread_count(self.n_jobs))
+
+    def _votes(self, X) -> np.ndarray:
+        return self._side_by_side([model._scores(X) for model in self.estimators_])
+
+    def _side_by_side(self, votes: list[np.ndarray]) -> np.ndarray:
+        """The votes of the models of all classes, made comparable."""
+        if _has_probabilities(self):
+            votes = [_log_odds(model.link_.of(vote)) for model, vote in zip(self.estimators_, votes, strict=True)]
+        return np.column_stack(votes)
 
     def predict(self, X):
-        """The class that wins the vote; a tie goes to classes_[0]."""
-        wins = self.decision_function(X) > 0
-        return self.classes_[wins.astype(int)]
+        """The class that wins the vote; a tie goes to the class that comes first."""
+        return self._winners(self.decision_function(X))
+
+    def _winners(self, votes: np.ndarray) -> np.ndarray:
+        winner = (votes > 0).astype(int) if votes.ndim == 1 else np.argmax(votes, axis=1)
+        return self.classes_[winner]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """The probability of each class; the likeliest is the one that `predict` names."""
+        return self._chances(self.decision_function(X))
+
+    def _chances(self, votes: np.ndarray) -> np.ndarray:
+        if votes.ndim == 2:
+            odds = 1 / (1 + np.exp(-votes))
+            return odds / odds.sum(axis=1, keepdims=True)
+        second = self.link_.of(votes)
+        return np.column_stack([1 - second, second])
+
+
+def _log_odds(p: np.ndarray) -> np.ndarray:
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    return np.log(p / (1 - p))
 
 
 def with_a_vote(game: Game, outcome: Outcome) -> Outcome:

@@ -13,7 +13,7 @@ from dualboost.boosters import Booster, Corrective, ERLPBoost, LPBoost, MLPBoost
 from dualboost.estimators.base import check_learner
 from dualboost.estimators.margin import MarginBoostClassifier
 from dualboost.estimators.progress import progress
-from dualboost.estimators.validation import check_whole_number
+from dualboost.estimators.validation import check_whole_number, training_data
 from dualboost.game import Game, State
 from dualboost.losses import SoftMargin
 from dualboost.sets import Capped
@@ -130,7 +130,12 @@ def compare(
     _check(nu, tol, seconds)
     check_whole_number("max_rounds", max_rounds, 1)
     solvers = SOLVERS if boosters is None else boosters
-    data, rows = MarginBoostClassifier()._start(X, y, sample_weight)
+    data = training_data(MarginBoostClassifier(), X, y, sample_weight)
+    if len(data.classes) != 2:
+        raise ValueError(
+            f"compare plays a game of two classes; y has {len(data.classes)}: compare one of them with y == it."
+        )
+    rows = data.rows(1)
     oracle = check_learner(learner, 255).bind(data.X, data.signs, rows)
     game = Game(SoftMargin(Capped(nu=nu)).bind(rows), oracle, rows, tol=tol)
     return Comparison(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dualboost.boosters import Booster, ERLPBoost, LPBoost, MLPBoost, SoftBoost, TotalBoost
 from dualboost.estimators.margin import FLOOR, MarginClassifier, SoftMarginClassifier
 from dualboost.estimators.validation import TrainingData
@@ -29,7 +31,7 @@ class LPBoostClassifier(SoftMarginClassifier):
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
         Stop when the certified gap is within this fraction of the soft margin.
-    max_iter, max_bins, n_jobs, random_state, verbose
+    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -59,7 +61,7 @@ class ERLPBoostClassifier(SoftMarginClassifier):
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
         Stop when the certified gap, a difference of margins in [-1, 1], is at most this.
-    max_iter, max_bins, n_jobs, random_state, verbose
+    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -88,7 +90,7 @@ class SoftBoostClassifier(SoftMarginClassifier):
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
         Stop when the certified gap, a difference of margins in [-1, 1], is at most this.
-    max_iter, max_bins, n_jobs, random_state, verbose
+    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -117,7 +119,7 @@ class MLPBoostClassifier(SoftMarginClassifier):
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
         Stop when the certified gap, a difference of margins in [-1, 1], is at most this.
-    max_iter, max_bins, n_jobs, random_state, verbose
+    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -146,7 +148,7 @@ class TotalBoostClassifier(MarginClassifier):
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
         Stop when the certified gap, a difference of margins in [-1, 1], is at most this.
-    max_iter, max_bins, n_jobs, random_state, verbose
+    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -159,12 +161,22 @@ class TotalBoostClassifier(MarginClassifier):
     """
 
     def __init__(
-        self, *, learner=None, tol=0.01, max_iter=2000, max_bins=255, n_jobs=None, random_state=None, verbose=0
+        self,
+        *,
+        learner=None,
+        tol=0.01,
+        max_iter=2000,
+        max_bins=255,
+        calibrate=True,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
     ):
         self.learner = learner
         self.tol = tol
         self.max_iter = max_iter
         self.max_bins = max_bins
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -172,6 +184,9 @@ class TotalBoostClassifier(MarginClassifier):
     def _choose_nu(self, data: TrainingData, rows: Rows, learner: Learner) -> float:
         """Every row may carry all the weight: the cap of the lightest row is 1."""
         return float(rows.prior.min())
+
+    def _settled(self) -> dict[str, Any]:
+        return {}
 
     def _remedy(self, larger: float) -> str:
         return f"ask for a soft margin instead: SoftBoostClassifier(nu={larger:.2g})"

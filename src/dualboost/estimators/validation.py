@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from dualboost.rows import Rows
 
 __all__ = ["TrainingData", "check_whole_number", "predict_input", "thread_count", "training_data"]
 
@@ -19,37 +23,69 @@ _INPUT = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32], "e
 class TrainingData:
     """Checked training data without the rows of weight zero."""
 
-    X: object
-    signs: np.ndarray
-    """+1 for the second class, -1 for the first."""
+    X: Any
+    codes: np.ndarray
+    """The number of each row's class."""
     weights: np.ndarray | None
     classes: np.ndarray
     present: np.ndarray | None
     """Which of the caller's rows are here; None for all."""
     n_given: int
+    extras: Mapping[str, np.ndarray]
+    """What else was given for each row."""
+
+    @property
+    def signs(self) -> np.ndarray:
+        """+1 for the second of two classes, -1 for the first."""
+        return np.where(self.codes == 1, 1, -1).astype(np.int8)
+
+    def rows(self, threads: int) -> Rows:
+        """What is shared about these rows."""
+        return Rows.of(len(self.codes) if self.weights is None else self.weights, threads)
+
+    def against_rest(self, k: int) -> TrainingData:
+        """Two classes: the rows of class k are the second."""
+        return replace(self, codes=(self.codes == k).astype(np.intp), classes=np.array([0, 1]))
+
+    def part(self, chosen: np.ndarray) -> TrainingData:
+        """Only these rows."""
+        weights = None if self.weights is None else self.weights[chosen]
+        extras = {name: values[chosen] for name, values in self.extras.items()}
+        return TrainingData(
+            self.X[chosen], self.codes[chosen], weights, self.classes, None, len(self.codes[chosen]), extras
+        )
 
     def for_all_rows(self, values: np.ndarray, absent: float) -> np.ndarray:
         """One value for each of the caller's rows; `absent` for those of weight zero."""
         if self.present is None:
             return values
-        full = np.full(self.n_given, absent)
+        full = np.full((self.n_given, *values.shape[1:]), absent)
         full[self.present] = values
         return full
 
 
-def training_data(estimator, X, y, sample_weight) -> TrainingData:
-    """Validate, encode two classes as +-1, drop what has no weight."""
+def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | None = None) -> TrainingData:
+    """Validate, number the classes, drop what has no weight. `extras` hold one value a row; None is left out."""
     X, y = _numbers(estimator, X, y=y)
     check_classification_targets(y)
+    given = {name: _one_a_row(name, values, len(y)) for name, values in (extras or {}).items() if values is not None}
     weights = None if sample_weight is None else _weights(sample_weight, X)
     present: np.ndarray | None = None
+    n_given = len(y)
     if weights is not None and weights.min() <= 0:
         present = weights > 0
         X, y, weights = X[present], y[present], weights[present]
+        given = {name: values[present] for name, values in given.items()}
     classes, codes = np.unique(y, return_inverse=True)
-    _check_two(classes, type(estimator).__name__)
-    signs = np.where(codes == 1, 1, -1).astype(np.int8)
-    return TrainingData(X, signs, weights, classes, present, len(y) if present is None else len(present))
+    _check_several(classes, type(estimator).__name__)
+    return TrainingData(X, codes, weights, classes, present, n_given, given)
+
+
+def _one_a_row(name: str, values, n_rows: int) -> np.ndarray:
+    values = np.asarray(values)
+    if values.shape != (n_rows,):
+        raise ValueError(f"{name} must hold one value for each of the {n_rows} rows; its shape is {values.shape}.")
+    return values
 
 
 def _numbers(estimator, X, **options):
@@ -81,16 +117,10 @@ def _weights(sample_weight, X) -> np.ndarray:
     return weights
 
 
-def _check_two(classes: np.ndarray, name: str) -> None:
+def _check_several(classes: np.ndarray, name: str) -> None:
     if len(classes) == 1:
         raise ValueError(
             f"{name} needs rows of two classes, but all rows with weight are of one class, {classes[0]!r}."
-        )
-    if len(classes) > 2:
-        raise ValueError(
-            "Only binary classification is supported. "
-            f"The type of the target is multiclass: y has {len(classes)} classes; "
-            "wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
         )
 
 

@@ -18,16 +18,18 @@ import dualboost.learners
 import dualboost.losses
 import dualboost.sets
 from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.calibration import Sigmoid, Steps
 from dualboost.files.container import DamagedFile, read, write
 from dualboost.files.records import decode, encode
 from dualboost.game import Certificate
 from dualboost.learners.matrix import MatrixScores
 from dualboost.learners.stumps import StumpScores
+from dualboost.learners.tree_scores import TreeScores
 
 __all__ = ["load_model", "save_model"]
 
 _FORMAT, _VERSION = "dualboost model", 1
-_PREDICTORS = (StumpScores, MatrixScores)
+_PREDICTORS = (StumpScores, MatrixScores, TreeScores)
 
 
 def _public(module: ModuleType) -> Iterator[type]:
@@ -35,11 +37,9 @@ def _public(module: ModuleType) -> Iterator[type]:
 
 
 _PARTS = (dualboost.boosters, dualboost.learners, dualboost.losses, dualboost.sets)
-RECORDS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (*(kind for part in _PARTS for kind in _public(part) if is_dataclass(kind)), Certificate, *_PREDICTORS)
-}
+_RECORDS = (*(kind for part in _PARTS for kind in _public(part) if is_dataclass(kind)), Certificate, Sigmoid, Steps)
 MODELS = {kind.__name__: kind for kind in _public(dualboost.estimators) if issubclass(kind, BoostedClassifier)}
+TYPES: dict[str, type] = {**MODELS, **{kind.__name__: kind for kind in (*_RECORDS, *_PREDICTORS)}}
 
 
 def save_model(model: BoostedClassifier, path: str | os.PathLike) -> None:
@@ -65,9 +65,8 @@ def save_model(model: BoostedClassifier, path: str | os.PathLike) -> None:
         raise ValueError(f"save_model keeps fitted classifiers of dualboost, not {type(model).__name__}.")
     check_is_fitted(model)
     arrays: dict[str, np.ndarray] = {}
-    state = {name: encode(value, arrays, RECORDS, name) for name, value in vars(model).items()}
     header = {"format": _FORMAT, "version": _VERSION, "made_with": dualboost.__version__}
-    write(path, {**header, "class": type(model).__name__, "state": state}, arrays)
+    write(path, {**header, "model": encode(model, arrays, TYPES, "model")}, arrays)
 
 
 def load_model(path: str | os.PathLike, *, max_bytes: int = 1 << 30) -> BoostedClassifier:
@@ -96,12 +95,8 @@ def load_model(path: str | os.PathLike, *, max_bytes: int = 1 << 30) -> BoostedC
     header, arrays = read(path, max_bytes)
     _check_version(header, path)
     try:
-        model = MODELS[header["class"]]()
-        state = {name: decode(code, arrays, RECORDS) for name, code in header["state"].items()}
-        _check_state(model, state)
-        for name, value in state.items():
-            setattr(model, name, value)
-        model.predictor_.scores(np.zeros((1, model.n_features_in_)))  # the kernels check the tables
+        model = decode(header["model"], arrays, TYPES)
+        _check(model)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise DamagedFile(f"{path} does not hold a model of this version: {error}.") from error
     return model
@@ -115,12 +110,14 @@ def _check_version(header: dict[str, Any], path) -> None:
         raise ValueError(f"{path} was made by a newer dualboost (format {version}): upgrade dualboost to read it.")
 
 
-def _check_state(model: BoostedClassifier, state: dict[str, Any]) -> None:
-    """The parameters of the class, and fitted attributes; nothing that could shadow a method."""
-    if not set(model.get_params(deep=False)) <= set(state):
-        raise ValueError("a parameter is missing")
-    for name in state:
-        if name.startswith("__") or callable(getattr(type(model), name, None)):
-            raise ValueError(f"it names {name!r}")
-    if not isinstance(state["predictor_"], _PREDICTORS) or len(state["classes_"]) < 2:
-        raise ValueError("its predictor is of an unknown kind")
+def _check(model: BoostedClassifier) -> None:
+    """A fitted classifier whose tables the kernels accept."""
+    if type(model) not in MODELS.values() or len(model.classes_) < 2:
+        raise ValueError("it is no classifier")
+    parts = getattr(model, "estimators_", [model])
+    if len(parts) not in (1, len(model.classes_)):
+        raise ValueError("it does not have a model for each class")
+    for part in parts:
+        if not isinstance(part.predictor_, _PREDICTORS):
+            raise ValueError("its predictor is of an unknown kind")
+        part.predictor_.scores(np.zeros((1, model.n_features_in_)))

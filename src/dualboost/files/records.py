@@ -1,4 +1,4 @@
-"""Frozen records, numbers, strings and arrays as JSON with names of arrays in it; and back, for known types only."""
+"""Records, models, numbers, strings and arrays as JSON with names of arrays in it; and back, for known types only."""
 
 from __future__ import annotations
 
@@ -28,13 +28,17 @@ def encode(value: Any, arrays: dict[str, np.ndarray], types: Mapping[str, type],
         return {kind: [encode(item, arrays, types, f"{where}.{i}") for i, item in enumerate(value)]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"map": {key: encode(item, arrays, types, f"{where}.{key}") for key, item in value.items()}}
-    if is_dataclass(value) and types.get(type(value).__name__) is type(value):
-        parts = {f.name: encode(getattr(value, f.name), arrays, types, f"{where}.{f.name}") for f in fields(value)}
+    if types.get(type(value).__name__) is type(value):
+        parts = {name: encode(part, arrays, types, f"{where}.{name}") for name, part in _parts(value).items()}
         return {"record": type(value).__name__, "fields": parts}
     raise ValueError(
         f"{where} holds a {type(value).__name__}, which a model file cannot keep: only numbers, strings and our own "
         "records; use pickle or joblib for this model, and load such files only from people you trust."
     )
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    return {f.name: getattr(value, f.name) for f in fields(value)} if is_dataclass(value) else vars(value)
 
 
 def _encode_array(array: np.ndarray, arrays: dict[str, np.ndarray], where: str) -> Any:
@@ -56,12 +60,24 @@ def decode(code: Any, arrays: Mapping[str, np.ndarray], types: Mapping[str, type
     (kind, content), *rest = code.items()
     if kind == "record":
         made = {name: decode(item, arrays, types) for name, item in code["fields"].items()}
-        return types[content](**made)
+        return types[content](**made) if is_dataclass(types[content]) else _revived(types[content], made)
     if kind == "labels":
         return np.array(content, dtype=object if code["dtype"] == "object" else _text_type(code["dtype"]))
     if rest:
         raise TypeError(f"unknown code {kind!r}")
     return _decode_plain(kind, content, arrays, types)
+
+
+def _revived(kind: type, state: dict[str, Any]) -> Any:
+    """A model with these parameters and fitted attributes; nothing may shadow a method."""
+    value = kind()
+    if not set(vars(value)) <= set(state):
+        raise ValueError("a parameter is missing")
+    for name, part in state.items():
+        if name.startswith("__") or callable(getattr(kind, name, None)):
+            raise ValueError(f"it names {name!r}")
+        setattr(value, name, part)
+    return value
 
 
 def _decode_plain(kind: str, content: Any, arrays: Mapping[str, np.ndarray], types: Mapping[str, type]) -> Any:

@@ -61,6 +61,60 @@ class StumpSearch:
     @property
     def blocks(self) -> int: ...
 
+# ---- trees
+
+class TreeSearch:
+    def __init__(
+        self,
+        n_rows: int,
+        y: _Signs,
+        cut_counts: _Ints,
+        has_missing: _Bytes,
+        dense_codes: _Bytes,
+        dense_features: _Ints,
+        sparse_start: _Longs,
+        sparse_rows: _Ints,
+        sparse_codes: _Bytes,
+        sparse_features: _Ints,
+        sparse_default: _Bytes,
+    ) -> None: ...
+    def greedy(
+        self, d: _Doubles, most: tuple[int, int], polish: bool = False, k: int = 1, threads: int = 1
+    ) -> tuple[_Ints, _Longs, _Doubles, float]: ...
+    def optimal(self, d: _Doubles, k: int = 1, threads: int = 1) -> tuple[_Ints, _Longs, _Doubles, float]: ...
+    def column(self, nodes: _Ints, out: _Signs, threads: int = 1) -> None: ...
+    def margins(self, nodes: _Ints, start: _Longs, weights: _Doubles, out: _Doubles, threads: int = 1) -> None: ...
+    @property
+    def contradictions(self) -> int: ...
+
+def predict_trees_dense(
+    X: _Floats,
+    nodes: _Ints,
+    start: _Longs,
+    weights: _Doubles,
+    features: _Ints,
+    cut_start: _Longs,
+    cuts: _Doubles,
+    met_missing: _Bytes,
+    out: _Doubles,
+    threads: int,
+) -> None: ...
+def predict_trees_sparse(
+    n_features: int,
+    indptr: _Index,
+    indices: _Index,
+    data: _Floats,
+    nodes: _Ints,
+    start: _Longs,
+    weights: _Doubles,
+    features: _Ints,
+    cut_start: _Longs,
+    cuts: _Doubles,
+    met_missing: _Bytes,
+    out: _Doubles,
+    threads: int,
+) -> None: ...
+
 # ---- binning
 
 def cut_dense(X: _Floats, weights: _Doubles | None, max_bins: int, threads: int) -> tuple[_Doubles, _Longs]: ...

@@ -99,6 +99,8 @@ void bind_stumps(nb::module_ &m);
 void bind_binning(nb::module_ &m);
 void bind_scores(nb::module_ &m);
 void bind_corrective(nb::module_ &m);
+void bind_trees(nb::module_ &m);
+void bind_tree_scores(nb::module_ &m);
 void bind_descent(nb::module_ &m);
 
 }  // namespace dualboost

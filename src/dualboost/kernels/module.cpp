@@ -8,5 +8,7 @@ NB_MODULE(_compiled, m) {
     dualboost::bind_binning(m);
     dualboost::bind_scores(m);
     dualboost::bind_corrective(m);
+    dualboost::bind_trees(m);
+    dualboost::bind_tree_scores(m);
     dualboost::bind_descent(m);
 }

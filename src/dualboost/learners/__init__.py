@@ -2,6 +2,8 @@
 
 from dualboost.learners.base import Answer, Learner, Oracle, Predictor
 from dualboost.learners.matrix import Matrix
+from dualboost.learners.sklearn import SklearnLearner
 from dualboost.learners.stumps import Stumps
+from dualboost.learners.trees import Trees
 
-__all__ = ["Answer", "Learner", "Matrix", "Oracle", "Predictor", "Stumps"]
+__all__ = ["Answer", "Learner", "Matrix", "Oracle", "Predictor", "SklearnLearner", "Stumps", "Trees"]

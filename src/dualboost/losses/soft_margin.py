@@ -84,7 +84,8 @@ class SoftMargin(Loss):
         rows, mass = self.bound_set.rows, self.bound_set.rows.add(float(d.sum()))
         # A covariance: centred first, or rounding makes it indefinite where d sits on a few equal rows.
         centred = columns - rows.add(columns @ d)[:, None] / max(mass, 1e-300)
-        return self.eta * rows.add((centred * d) @ centred.T)
+        centred *= np.sqrt(d)
+        return self.eta * rows.add(centred @ centred.T)  # of itself: half the work
 
     def smoothed(self, tol: float) -> SoftMargin:
         radius = self.bound_set.radius  # 0: one feasible d, and F is linear as it stands

@@ -12,7 +12,7 @@ from dualboost.losses import Loss
 from dualboost.master.line_search import longest_ascent
 from dualboost.master.quadratic import l1_quadratic
 
-__all__ = ["descend"]
+__all__ = ["damped", "descend"]
 
 _STEPS = 50
 
@@ -31,7 +31,7 @@ def descend(
         edges = columns @ d
         if budget * np.abs(edges).max() - edges @ w <= tol:
             break
-        H = _damped(loss.hessian(d, columns))
+        H = damped(loss.hessian(d, columns))
         move = l1_quadratic(H, edges + H @ w, budget, w) - w
         u = move @ columns
         step = _step(loss, z, u)
@@ -43,10 +43,11 @@ def descend(
     return w, z, d
 
 
-def _damped(H: np.ndarray) -> np.ndarray:
+def damped(H: np.ndarray) -> np.ndarray:
     """H with a small ridge: few rows may respond, and then many directions look flat that are not a step away."""
-    ridge = 1e-6 * np.trace(H) / len(H) + 1e-12
-    return H + ridge * np.eye(len(H))
+    H = H.copy()
+    H.flat[:: len(H) + 1] += 1e-6 * H.diagonal().mean() + 1e-12
+    return H
 
 
 def _step(loss: Loss, z: np.ndarray, u: np.ndarray) -> float:

@@ -1,0 +1,119 @@
+"""Scores as probabilities, learned from rows that the scoring model had not seen.
+
+Both links are increasing and give one half at score 0, so that the likelier class is the one that wins the vote.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
+
+from dualboost.estimators.selection import fingerprints
+from dualboost.estimators.validation import TrainingData
+
+__all__ = ["Link", "Sigmoid", "Steps", "calibrated"]
+
+_FOLDS = 3
+_MOST_ROWS = 20_000  # more would not make the link better
+_ROWS_FOR_STEPS = 2_000  # below, a curve of one number is the better estimate
+_LEAST = 1e-4  # nothing seen on finitely many rows is certain
+
+
+class Link(ABC):
+    """From scores to the probability of the second class."""
+
+    @abstractmethod
+    def of(self, scores: np.ndarray) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Sigmoid(Link):
+    """1 / (1 + exp(-slope * score)): Platt's link through one half at 0."""
+
+    slope: float
+
+    def of(self, scores: np.ndarray) -> np.ndarray:
+        return expit(self.slope * scores)
+
+
+@dataclass(frozen=True, eq=False)
+class Steps(Link):
+    """Straight pieces between learned points: isotonic regression on either side of 0."""
+
+    scores: np.ndarray
+    probabilities: np.ndarray
+
+    def of(self, scores: np.ndarray) -> np.ndarray:
+        return np.interp(scores, self.scores, self.probabilities)
+
+
+def calibrated(data: TrainingData, score: Callable[[TrainingData, TrainingData], np.ndarray]) -> Link:
+    """The link learned from out-of-fold scores; score(train, test) fits a model to one part and scores the other.
+
+    Rows are dealt by their content, so that copies of a row stay together.
+    """
+    prints = fingerprints(data.X, np.random.RandomState(0))
+    kept = np.flatnonzero(_sampled(prints))
+    folds = prints[kept] % np.uint64(_FOLDS)
+    scores, wins, weights = [], [], []
+    for fold in range(_FOLDS):
+        train, test = data.part(kept[folds != fold]), data.part(kept[folds == fold])
+        if len(test.codes) and len(np.unique(train.codes)) == 2:
+            scores.append(score(train, test))
+            wins.append(test.codes == 1)
+            weights.append(np.ones(len(test.codes)) if test.weights is None else test.weights)
+    if not scores:
+        return Sigmoid(1.0)
+    mass = np.concatenate(weights)
+    return _learned(np.concatenate(scores), np.concatenate(wins), mass / mass.sum(), len(np.unique(prints[kept])))
+
+
+def _sampled(prints: np.ndarray) -> np.ndarray:
+    share = min(1.0, _MOST_ROWS / len(np.unique(prints)))
+    return (prints // np.uint64(_FOLDS)).astype(np.float64) <= share * (2.0**64 / _FOLDS)
+
+
+def _learned(scores: np.ndarray, wins: np.ndarray, shares: np.ndarray, distinct: int) -> Link:
+    """How much was seen is the number of different rows: neither copies nor the scale of the weights add to it."""
+    if distinct >= _ROWS_FOR_STEPS:
+        return _steps(scores, wins, shares)
+    return _sigmoid(scores, wins, shares, 1 / distinct)
+
+
+def _sigmoid(scores: np.ndarray, wins: np.ndarray, shares: np.ndarray, row: float) -> Sigmoid:
+    """The likeliest slope, with half a row of each class at the edge of the scores: never certain."""
+    size = max(float(np.abs(scores).max()), 1e-12)
+    signed = np.where(wins, scores, -scores) / size
+
+    def loss(log_slope: float) -> float:
+        slope = np.exp(log_slope)
+        prior = np.logaddexp(0, -slope) + np.logaddexp(0, slope)
+        return float(shares @ np.logaddexp(0, -slope * signed)) + 0.5 * row * prior
+
+    best = minimize_scalar(loss, bounds=(-8.0, 8.0), method="bounded", options={"xatol": 1e-6})
+    return Sigmoid(float(np.exp(best.x)) / size)
+
+
+def _steps(scores: np.ndarray, wins: np.ndarray, shares: np.ndarray) -> Steps:
+    low, high = scores <= 0, scores > 0
+    curves = [
+        IsotonicRegression(y_min=bottom, y_max=top).fit(scores[side], wins[side], shares[side])
+        for side, bottom, top in ((low, _LEAST, 0.5), (high, 0.5, 1 - _LEAST))
+        if side.any()
+    ]
+    x = np.concatenate([[0.0], *(curve.X_thresholds_ for curve in curves)])
+    p = np.concatenate([[0.5], *(curve.y_thresholds_ for curve in curves)])
+    order = np.lexsort((p, x))
+    return _strict(x[order], p[order])
+
+
+def _strict(x: np.ndarray, p: np.ndarray) -> Steps:
+    """Nudged so that only score 0 has one half: a flat piece there would call a tie what the vote calls a win."""
+    nudge = 1e-6 * np.arctan(x / max(float(np.abs(x).max()), 1e-300))
+    return Steps(x, p + nudge)

@@ -1,0 +1,122 @@
+"""The small solvers inside a round against references that share no code: nnls, Clarabel, optimality conditions."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog, nnls
+
+import reference
+from dualboost.losses import SoftMargin
+from dualboost.master import EdgeProgram, descend, entropy_projection, l1_quadratic, nonnegative_quadratic
+from dualboost.rows import Rows
+from dualboost.sets import Capped, Simplex
+
+
+def quadratic(seed: int, n: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    """A positive definite H, with two nearly equal coordinates, and a c of both signs."""
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(n + 5, n))
+    B[:, 1] = B[:, 0] + 1e-3 * rng.normal(size=n + 5)
+    return B.T @ B, 5 * rng.normal(size=n)
+
+
+@given(seed=st.integers(0, 10**6), warm=st.booleans())
+def test_nonnegative_quadratic_is_nnls(seed, warm):
+    H, c = quadratic(seed)
+    root = np.linalg.cholesky(H).T
+    expected, _ = nnls(root, np.linalg.solve(root.T, c))
+    start = np.abs(np.random.default_rng(seed).normal(size=12)) if warm else np.zeros(12)
+    x = nonnegative_quadratic(H, c, start)
+    value = lambda x: x @ H @ x / 2 - c @ x  # noqa: E731
+    assert x.min() >= 0 and value(x) <= value(expected) + 1e-9 * (1 + abs(value(expected)))
+    assert 0 < np.count_nonzero(x) < 12, "some coordinates are in use, some not"
+
+
+@given(seed=st.integers(0, 10**6), budget=st.sampled_from([0.1, 1.0, 1e3]))
+def test_l1_quadratic_meets_its_conditions(seed, budget):
+    """On the ball the slopes in use share one price, which no other exceeds; inside it all slopes are 0."""
+    H, c = quadratic(seed)
+    x = l1_quadratic(H, c, budget, np.zeros(12))
+    slope, mass = c - H @ x, np.abs(x).sum()
+    assert mass <= budget * (1 + 1e-9)
+    used, price = x != 0, np.abs(slope).max()
+    assert used.any() and np.all(slope[used] * np.sign(x[used]) >= price - 1e-6 * np.abs(c).max())
+    assert price <= 1e-6 * np.abs(c).max() or mass >= budget * (1 - 1e-9)
+
+
+def edge_constraints(seed: int, m: int, n: int, nu: float):
+    """Columns, their caps, and the smallest limit that some d below the caps can meet (scipy's program)."""
+    rng = np.random.default_rng(seed)
+    columns, caps = np.where(rng.random((n, m)) < 0.6, 1.0, -1.0), np.full(m, min(1.0, 1 / (nu * m)))
+    result = linprog(
+        np.append(np.zeros(m), 1.0), A_ub=np.hstack([columns, -np.ones((n, 1))]), b_ub=np.zeros(n),
+        A_eq=np.append(np.ones(m), 0.0)[None], b_eq=[1.0], bounds=[(0, c) for c in caps] + [(None, None)],
+    )  # fmt: skip
+    return columns, caps, float(result.fun)
+
+
+def conic_projection(columns, caps, prior, limit) -> float:
+    d = cp.Variable(columns.shape[1])
+    return reference.conic(cp.sum(cp.rel_entr(d, prior)), [d >= 0, d <= caps, cp.sum(d) == 1, columns @ d <= limit])
+
+
+@pytest.mark.parametrize("nu", [1e-3, 0.2, 0.6])
+@pytest.mark.parametrize("room", [0.05, 1e-3])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_entropy_projection_is_the_conic_one(nu, room, seed):
+    columns, caps, least = edge_constraints(seed, 40, 15, nu)
+    weights = np.random.default_rng(seed).integers(1, 4, 40).astype(float) if nu < 0.1 else np.ones(40)
+    rows = Rows.of(weights)
+    bound_set = (Simplex() if nu < 0.1 else Capped(nu=nu)).bind(rows)
+    d, multipliers = entropy_projection(bound_set, columns, least + room)
+    assert bound_set.contains(d) and (columns @ d).max() <= least + room + 1e-8
+    expected = conic_projection(columns, caps, rows.prior, least + room)
+    assert reference.kl(d, rows.prior) == pytest.approx(expected, abs=2e-6)
+    assert multipliers.min() >= 0 and multipliers @ np.abs(columns @ d - least - room) <= 1e-8, "complementary"
+    assert multipliers.max() > 0, "the prior itself is outside: there was something to do"
+
+
+def test_a_warm_start_does_not_change_the_projection():
+    columns, _, least = edge_constraints(4, 40, 15, 0.2)
+    bound_set = Capped(nu=0.2).bind(Rows.of(40))
+    _, before = entropy_projection(bound_set, columns[:12], least + 0.02)
+    cold, _ = entropy_projection(bound_set, columns, least + 0.01)
+    warm, _ = entropy_projection(bound_set, columns, least + 0.01, np.append(before, np.zeros(3)))
+    np.testing.assert_allclose(warm, cold, atol=1e-7)
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.5])
+@pytest.mark.parametrize("eta", [5.0, 200.0])
+def test_the_entropy_regularised_master_is_the_conic_one(nu, eta):
+    """max over the l1 ball of the smoothed margin = min over d of the largest |edge| + KL / eta."""
+    rng = np.random.default_rng(3)
+    columns, caps = rng.choice([-1.0, 1.0], (8, 30)), np.full(30, 1 / (nu * 30))
+    loss = SoftMargin(Capped(nu=nu), eta).bind(Rows.of(30))
+    w, z, _ = descend(loss, columns, np.zeros(8), 1.0, 1e-8)
+    x = cp.Variable(30)
+    smallest = reference.conic(
+        cp.norm_inf(columns @ x) + cp.sum(cp.rel_entr(x, np.full(30, 1 / 30))) / eta,
+        [x >= 0, x <= np.minimum(caps, 1), cp.sum(x) == 1],
+    )
+    assert -loss.value(z) == pytest.approx(smallest, abs=1e-6) and np.abs(w).sum() <= 1 + 1e-12
+    np.testing.assert_allclose(z, w @ columns, atol=1e-13)
+    assert np.count_nonzero(w) > 1
+
+
+def test_the_warm_program_is_the_cold_one():
+    """Rows added in pieces, solved in between: the same value as scipy's program over all of them at once."""
+    columns, caps, _ = edge_constraints(1, 30, 12, 0.3)
+    program = EdgeProgram(caps)
+    for first in range(0, 12, 3):
+        program.add(columns[first : first + 3])
+        d, w = program.solve()
+        known = columns[: first + 3]
+        result = linprog(
+            np.append(np.zeros(30), 1.0), A_ub=np.hstack([known, -np.ones((len(known), 1))]), b_ub=np.zeros(len(known)),
+            A_eq=np.append(np.ones(30), 0.0)[None], b_eq=[1.0], bounds=[(0, c) for c in caps] + [(0, None)],
+        )  # fmt: skip
+        assert max((known @ d).max(), 0) == pytest.approx(result.fun, abs=1e-9)
+        assert reference.average_lowest(w @ known, caps) == pytest.approx(result.fun, abs=1e-9), "the other side agrees"
+    assert len(program) == 12

@@ -1,0 +1,97 @@
+"""Several classes and probabilities, which every classifier gets from the same base."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_classification
+from sklearn.metrics import brier_score_loss, log_loss
+
+from dualboost import LPBoostClassifier, MarginBoostClassifier
+from dualboost.estimators.calibration import Sigmoid, Steps, _learned
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def test_several_classes(iris):
+    X, y = iris
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = MarginBoostClassifier(nu=0.2).fit(X, names)
+    assert model.score(X, names) > 0.95
+    assert model.decision_function(X).shape == (150, 3) and len(model.estimators_) == 3
+    assert model.margins_.shape == model.sample_distribution_.shape == (150, 3)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    for k, part in enumerate(model.estimators_):
+        alone = MarginBoostClassifier(nu=0.2).fit(X, names == model.classes_[k])
+        np.testing.assert_array_equal(part.margins_, alone.margins_)
+        assert part.certificate_ == alone.certificate_
+    least = min(model.estimators_, key=lambda part: part.certificate_.objective).certificate_
+    assert model.certificate_.objective == least.objective <= model.certificate_.bound
+
+
+def test_a_fit_to_two_classes_forgets_the_third(iris):
+    X, y = iris
+    model = LPBoostClassifier(nu=0.2, calibrate=False).fit(X, y)
+    model.fit(X, y == 1)
+    assert model.decision_function(X).shape == (150,) and list(model.classes_) == [False, True]
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_the_likeliest_class_is_the_predicted_one(classes):
+    X, y = make_classification(300, 6, n_informative=5, n_redundant=0, n_classes=classes, random_state=0)
+    model = MarginBoostClassifier(nu=0.5, max_iter=40).fit(X, y)
+    chances = model.predict_proba(X)
+    np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
+    assert chances.min() > 0
+
+
+def test_without_calibration_there_are_no_probabilities(iris):
+    X, y = iris
+    for labels in (y, y == 0):
+        model = MarginBoostClassifier(nu=0.2, calibrate=False).fit(X, labels)
+        assert not hasattr(model, "predict_proba")
+        assert model.score(X, labels) > 0.9
+
+
+@pytest.mark.parametrize("rows", [400, 8000])
+def test_probabilities_are_calibrated_on_unseen_rows(rows):
+    X, y = make_classification(2 * rows, 6, n_informative=4, flip_y=0.2, random_state=1)
+    model = MarginBoostClassifier(nu=0.5).fit(X[:rows], y[:rows])
+    assert isinstance(model.link_, Steps if rows > 2000 else Sigmoid)
+    chances = model.predict_proba(X[rows:])[:, 1]
+    hopeful = np.clip((1 + model.decision_function(X[rows:])) / 2, 1e-6, 1 - 1e-6)  # the vote taken for a probability
+    assert brier_score_loss(y[rows:], chances) < brier_score_loss(y[rows:], hopeful) - 0.005
+    assert log_loss(y[rows:], chances) < log_loss(y[rows:], hopeful)
+    for low in np.arange(0.0, 1.0, 0.2):
+        inside = (chances >= low) & (chances < low + 0.2)
+        if inside.sum() > 100:
+            error = abs(np.mean(y[rows:][inside]) - chances[inside].mean())
+            assert error < 3 * 0.5 / np.sqrt(inside.sum()) + 0.06
+
+
+def test_weights_are_copies_for_probabilities_too():
+    X, y = make_classification(120, 4, n_informative=3, n_redundant=0, flip_y=0.1, random_state=0)
+    counts = np.random.RandomState(0).randint(0, 4, 120)
+    weighted = MarginBoostClassifier(nu=0.5).fit(X, y, counts)
+    copied = MarginBoostClassifier(nu=0.5).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [50, 5000])
+def test_a_link_rises_and_is_one_half_at_zero_only(rows):
+    rng = np.random.default_rng(0)
+    scores = np.round(rng.normal(size=rows), 2)
+    wins = rng.random(rows) < 1 / (1 + np.exp(-3 * scores + 1))  # a bias that the link may not follow
+    link = _learned(scores, wins, np.full(rows, 1 / rows), rows)
+    grid = np.linspace(-3, 3, 2001)
+    chances = link.of(grid)
+    assert np.all(np.diff(chances) >= 0) and chances[0] > 0 and chances[-1] < 1
+    assert np.all(chances[grid > 0] > 0.5) and np.all(chances[grid < 0] < 0.5)
+
+
+def test_all_right_and_all_wrong_rows_are_not_certain():
+    for wins in (np.array([True, False]), np.array([False, True])):
+        link = _learned(np.array([0.5, -0.5]), wins, np.full(2, 0.5), 2)
+        assert 0.5 <= link.of(np.array([0.5]))[0] < 0.99

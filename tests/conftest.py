@@ -20,18 +20,27 @@ from dualboost.boosters import (
     CoordinateDescent,
     Corrective,
     CorrectiveFrankWolfe,
+    Euclidean,
+    FrankWolfe,
     LPBoost,
+    MadaBoost,
+    MirrorAscent,
     MLPBoost,
     ServedioSmoothBoost,
     SoftBoost,
+    SparseBoost,
     TotallyCorrective,
 )
 from dualboost.game import Game
-from dualboost.learners import Answer, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
+from dualboost.learners import NZDD, Answer, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
+from dualboost.learners.averaging import Averaging, Mixture
+from dualboost.learners.nzdd import Conjunctions, Intervals, Rules, Thresholds
 from dualboost.losses import Exponential, Logistic, Loss, Separable, SoftMargin
 from dualboost.rows import Rows
-from dualboost.sets import Ball, BinaryEntropy, Capped, Penalty, Simplex, WeightSet
-from reference import BinaryEntropyModel, Model, NormModel
+from dualboost.sets import Balanced, Ball, BinaryEntropy, Capped, Groups, Penalty, Simplex, WeightSet
+from dualboost.sets.binary_entropy import BinaryEntropySimplex
+from dualboost.sets.capped import CappedSimplex
+from reference import BinaryEntropyModel, GroupsModel, Model, NormModel
 
 # The same examples every time: a failure belongs to the change that caused it. HYPOTHESIS_PROFILE=search looks further.
 settings.register_profile("dualboost", deadline=None, derandomize=True, max_examples=30, database=None)
@@ -69,6 +78,15 @@ def feasible(radius: float, m: int, p: float) -> float:
     return max(radius, m ** (1 / p - 1))
 
 
+def thirds(m: int) -> np.ndarray:
+    return np.arange(m) % 3
+
+
+def two_halves(m: int) -> tuple[dict, dict]:
+    shares = {False: 0.5, True: 0.5} if m > 1 else {}
+    return shares, shares
+
+
 SETS = {
     "simplex": SetCase(lambda m: Simplex(), Model),
     "nu 0.3": SetCase(lambda m: Capped(nu=0.3), lambda k: Model(k, share(k) / 0.3)),
@@ -86,11 +104,33 @@ SETS = {
     "l2 penalty": SetCase(lambda m: Penalty(2, 0.5), lambda k: NormModel(k, 2, nu=0.5)),
     "l inf penalty": SetCase(lambda m: Penalty(np.inf, 1.5), lambda k: NormModel(k, np.inf, nu=1.5)),
     "binary entropy": SetCase(lambda m: BinaryEntropy(), BinaryEntropyModel),
+    "groups": SetCase(
+        lambda m: Groups(thirds(m), caps={0: 0.25} if m > 1 else None),
+        lambda k: GroupsModel(k, thirds(len(k)), {0: 0.25} if len(k) > 1 else {}, {}),
+    ),
+    "groups, floors and rows": SetCase(
+        lambda m: Groups(
+            thirds(m), {2: 0.5} if m > 2 else None, {1: 0.35} if m > 2 else None, row_caps=uneven_caps(m) * 1.5
+        ),
+        lambda k: GroupsModel(
+            k,
+            thirds(len(k)),
+            {2: 0.5} if len(k) > 2 else {},
+            {1: 0.35} if len(k) > 2 else {},
+            uneven_caps(len(k)) * 1.5 * k,
+        ),
+    ),
+    "balanced": SetCase(
+        lambda m: Balanced(np.arange(m) % 4 > 0),
+        lambda k: GroupsModel(k, np.arange(len(k)) % 4 > 0, *two_halves(len(k))),
+    ),
 }
 
 
 def for_copies(weight_set: WeightSet, copy_of: np.ndarray) -> WeightSet:
-    """The set for rows that were copied: row i of the copies is row copy_of[i], with its cap."""
+    """The set for rows that were copied: row i of the copies is row copy_of[i], with its cap and group."""
+    if isinstance(weight_set, Groups):
+        return weight_set.of_rows(copy_of)
     caps = getattr(weight_set, "caps", None)
     return weight_set if caps is None else Capped(caps=caps[copy_of])
 
@@ -149,6 +189,8 @@ class LearnerCase:
     """Whether the answer is the best of the class and its bound tight; else the bound is only true."""
     grouped: bool = True
     """Whether k > 1 promises the best of each group."""
+    expand: Callable[[object, np.ndarray], np.ndarray] = lambda X, values: values
+    """The parameters of a mixture as weights over the members."""
 
 
 def signs(rng, m):
@@ -202,6 +244,35 @@ def trees_of(X) -> list:
     return reference_trees.all_trees(X.toarray() if sp.issparse(X) else X)
 
 
+def bits(rng, m):
+    return (rng.random((m, 4)) < rng.uniform(0.3, 0.7, 4)).astype(float)
+
+
+def diagram_case(rules: Rules, data) -> LearnerCase:
+    """The paths of a diagram: +1 on the rows of their labels. `tests/test_nzdd.py` compares those with the rules."""
+
+    known: dict[bytes, list] = {}
+
+    def members(X) -> list:
+        X = X.toarray() if sp.issparse(X) else X
+        if X.tobytes() not in known:
+            diagram, rows = rules.bind(X).diagram, np.arange(len(X))
+            known[X.tobytes()] = [
+                (path, np.isin(rows, list(diagram.set_of(path))) * 2.0 - 1) for path in diagram.paths()
+            ]
+        return known[X.tobytes()]
+
+    def expand(X, values) -> np.ndarray:
+        """Any weights of the paths that flow so: they need not be the only ones."""
+        paths = [path for path, _ in members(X)]
+        flows = np.zeros((len(values), len(paths)))
+        for j, path in enumerate(paths):
+            flows[[*path, -1], j] = 1.0
+        return np.linalg.lstsq(flows, values, rcond=None)[0]
+
+    return LearnerCase(lambda: NZDD(rules), data, members, lambda path: path[0], expand=expand)
+
+
 LEARNERS = {
     "matrix, signs": LearnerCase(Matrix, signs, reference.all_columns),
     "matrix, reals": LearnerCase(Matrix, reals, reference.all_columns),
@@ -212,6 +283,9 @@ LEARNERS = {
     "stumps, sparse": LearnerCase(Stumps, sparse_counts, stumps_of, feature_of),
     "trees, greedy": LearnerCase(lambda: Trees(2), tiny_with_missing, trees_of, exact=False, grouped=False),
     "trees, optimal": LearnerCase(lambda: Trees(2, search="optimal"), tiny_with_missing, trees_of, grouped=False),
+    "nzdd, thresholds": diagram_case(Thresholds(), with_missing),
+    "nzdd, intervals": diagram_case(Intervals(), few_values),
+    "nzdd, conjunctions": diagram_case(Conjunctions(2), bits),
 }
 
 OPEN_LEARNERS = {
@@ -238,6 +312,13 @@ BOOSTERS: dict[str, Booster] = {
     "Frank-Wolfe, away short": CorrectiveFrankWolfe(step="short", direction="away"),
     "Frank-Wolfe, pairwise": CorrectiveFrankWolfe(),
     "Frank-Wolfe, pairwise halving": CorrectiveFrankWolfe(smoothing="halving"),
+    "average margins, pairwise": FrankWolfe(),
+    "average margins, classic": FrankWolfe(step="classic"),
+    "average margins, line search": FrankWolfe(step="line search"),
+    "average margins, away": FrankWolfe(step="away"),
+    "average margins, blended": FrankWolfe(step="blended pairwise"),
+    "average margins, printed": FrankWolfe(step="line search", stop="printed"),
+    "average margins, polish": FrankWolfe(polish=3, smoothing="halving"),
     "LPBoost": LPBoost(),
     "LPBoost, textbook": LPBoost(columns=1, stabilise=0),
     "MLPBoost": MLPBoost(),
@@ -245,10 +326,17 @@ BOOSTERS: dict[str, Booster] = {
     "SoftBoost": SoftBoost(),
     "totally corrective": TotallyCorrective(columns=1, smoothing="fixed"),
     "totally corrective, 3 halving": TotallyCorrective(columns=3),
+    "mirror ascent": MirrorAscent(),
+    "mirror ascent, lazy max margin": MirrorAscent(update="lazy", step="max margin"),
+    "mirror ascent, euclidean": MirrorAscent("euclidean", step="adaptive"),
+    "mirror ascent, euclidean lazy": MirrorAscent("euclidean", "lazy", "search"),
+    "SparseBoost": SparseBoost(alpha=0.25),
+    "SparseBoost, not projected": SparseBoost(alpha=0.25, project=False),
+    "MadaBoost": MadaBoost(),
 }
 
 
-LINEAR = (LPBoost, MLPBoost, SoftBoost, AdaBoostStar, ServedioSmoothBoost)
+LINEAR = (FrankWolfe, LPBoost, MLPBoost, SoftBoost, AdaBoostStar, ServedioSmoothBoost)
 """Boosters for caps only: the others' games are no linear programs."""
 
 OTHER_ENDS = (ServedioSmoothBoost,)
@@ -258,18 +346,47 @@ SEPARABLE = (CoordinateDescent,)
 """Boosters for losses that add up over the rows."""
 
 
+ASCENTS = (MirrorAscent, SparseBoost, MadaBoost)
+"""Boosters that promise a training error, not a gap that closes; they need a set of row weights."""
+
+
+def ascent_refusal(booster: Booster, game: Game) -> str:
+    """What a booster of the mirror-ascent family says when the loss or its set does not fit; empty when they do."""
+    if not isinstance(game.loss, SoftMargin):
+        return "SoftMargin"
+    weight_set, simplex = game.loss.bound_set, False
+    if isinstance(weight_set, CappedSimplex):
+        simplex = bool(weight_set.caps.min() >= 1)
+    if isinstance(booster, MadaBoost):
+        return "" if simplex else "Simplex"
+    if isinstance(booster, SparseBoost) and not booster.project and not simplex:
+        return "Simplex|price"
+    if isinstance(booster, SparseBoost) or isinstance(booster.regularizer, Euclidean):
+        return "price" if weight_set.price(np.array(game.rows.prior)) else ""
+    return "divergence" if isinstance(weight_set, BinaryEntropySimplex) else ""
+
+
+def most_questions(booster: Booster, t: int) -> int:
+    """How often the learner may be asked by round t: once a round, and again where heavy hypotheses are collected."""
+    return (t + 1) * (3 if getattr(booster, "polish", 0) else 1)
+
+
 def refused(booster: Booster, game: Game, linear: bool) -> bool:
     """Whether the booster cannot play this game; then it must say so in one sentence before computing."""
     if isinstance(booster, SEPARABLE):
         exponential = booster.line_search == "adaboost"
         wanted, why = (Exponential, "exponential loss|adds up") if exponential else (Separable, "adds up")
         reason, linear = "" if isinstance(game.loss, wanted) else why, False
+    elif isinstance(booster, ASCENTS):
+        reason = ascent_refusal(booster, game)
     else:
         reason = "" if linear or not isinstance(booster, LINEAR) else "linear program"
     if linear and isinstance(booster, AdaBoostStar) and game.loss.set.caps.min() < 1:
         reason = "hard margin"
     if linear and isinstance(booster, ServedioSmoothBoost) and np.any(game.loss.set.caps < game.rows.prior * 0.999):
         reason = "prior"
+    if linear and isinstance(booster, FrankWolfe) and not isinstance(game.oracle, Averaging):
+        reason = "averaged"
     if reason:
         with pytest.raises(ValueError, match=reason):
             booster.start(game)
@@ -299,12 +416,16 @@ class Problem:
     model: Model
     exact: bool = True
     """Whether the learner's bound is tight."""
+    expand: Callable[[object, np.ndarray], np.ndarray] = lambda X, values: values
 
     def weights_over_class(self, keys, w) -> np.ndarray:
         number = {key: j for j, key in enumerate(self.keys)}
         full = np.zeros(len(self.keys))
         for key, weight in zip(keys, w, strict=True):
-            full[number[key]] += weight
+            if isinstance(key, Mixture):
+                full += weight * self.expand(self.X, key.values)
+            else:
+                full[number[key]] += weight
         return full
 
 
@@ -327,8 +448,8 @@ def problem(
     weights = np.ones(m) if weights is None else np.asarray(weights, dtype=float)
     rows = Rows.of(weights)
     game = Game(SoftMargin(set_case.make(m)).bind(rows), learner_case.make().bind(X, y, rows), rows, tol=tol)
-    keys = [key for key, _ in members]
-    return Problem(game, X, y, keys, y[:, None] * H, set_case.model(weights), learner_case.exact)
+    keys, model = [key for key, _ in members], set_case.model(weights)
+    return Problem(game, X, y, keys, y[:, None] * H, model, learner_case.exact, learner_case.expand)
 
 
 def matrix_game(A: np.ndarray, weight_set: WeightSet, tol: float, weights=None) -> Game:
@@ -336,11 +457,19 @@ def matrix_game(A: np.ndarray, weight_set: WeightSet, tol: float, weights=None) 
     return Game(SoftMargin(weight_set).bind(rows), Matrix().bind(A, None, rows), rows, tol=tol)
 
 
-class CountingOracle(Oracle):
+class CountingOracle(Averaging):
     """Passes everything on and counts the questions."""
 
     def __init__(self, inner: Oracle):
         self.inner, self.rows, self.asked = inner, inner.rows, 0
+        self.log_size = getattr(inner, "log_size", np.nan)
+
+    def average(self, d, eta):
+        self.asked += 1
+        return self.inner.average(d, eta)
+
+    def slope(self, d, ahead, behind, eta):
+        return self.inner.slope(d, ahead, behind, eta)
 
     def best(self, d, k=1) -> Answer:
         self.asked += 1

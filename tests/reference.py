@@ -61,13 +61,13 @@ def entropic_residual(d, z, eta, caps, prior, atol=1e-13) -> float:
     return worst / scale
 
 
-def euclidean_by_bisection(v: np.ndarray, caps: np.ndarray) -> np.ndarray:
-    """The nearest point of {0 <= d <= caps, sum d = 1}: d = clip(v - tau, 0, caps), tau by 200 halvings."""
-    low, high = v.min() - 1.0 - caps.max(), v.max()
+def euclidean_by_bisection(v: np.ndarray, caps: np.ndarray, copies: np.ndarray | float = 1.0) -> np.ndarray:
+    """The nearest point of {0 <= d <= caps, sum d = 1}: d = clip(v - tau * copies, 0, caps), tau by 200 halvings."""
+    low, high = ((v - 1.0 - caps.max()) / copies).min(), (v / copies).max()
     for _ in range(200):
         tau = (low + high) / 2
-        low, high = (tau, high) if np.clip(v - tau, 0, caps).sum() >= 1 else (low, tau)
-    return np.clip(v - (low + high) / 2, 0, caps)
+        low, high = (tau, high) if np.clip(v - tau * copies, 0, caps).sum() >= 1 else (low, tau)
+    return np.clip(v - (low + high) / 2 * copies, 0, caps)
 
 
 def random_points(caps: np.ndarray, count: int, seed: int) -> list[np.ndarray]:
@@ -173,7 +173,8 @@ class Model:
         import cvxpy as cp
 
         d = cp.Variable(len(v))
-        return conic(cp.sum_squares(d - v) / 2 + self.cost_expression(d), self.limits(d))
+        distance = (1 / self.weights) @ cp.square(d - v) / 2
+        return conic(distance + self.cost_expression(d), self.limits(d))
 
     def conic_game(self, A: np.ndarray) -> float:
         """min over d of the largest |edge| plus the price: what no ensemble of weight 1 exceeds."""
@@ -250,6 +251,47 @@ class NormModel(Model):
         import cvxpy as cp
 
         return cp.norm(cp.multiply(self.scale, d), "inf" if self.p == np.inf else self.p)
+
+
+class GroupsModel(Model):
+    """The total weight of each group within limits; by linear programs."""
+
+    exact = False
+
+    def __init__(self, weights, groups, caps: dict, floors: dict, row_caps=None):
+        super().__init__(weights, row_caps)
+        self.labels = np.unique(groups)
+        self.member = np.array([np.asarray(groups) == label for label in self.labels]).astype(float)
+        self.high = np.array([caps.get(label, 1.0) for label in self.labels.tolist()])
+        self.low = np.array([floors.get(label, 0.0) for label in self.labels.tolist()])
+
+    def inside(self, d, atol=1e-12):
+        total = self.member @ d
+        return super().inside(d, atol) and np.all(total <= self.high + atol) and np.all(total >= self.low - atol)
+
+    def _lowest(self, z):
+        both = np.vstack([self.member, -self.member])
+        scale = np.abs(z).max() or 1.0
+        bounds, ones = [(0, c) for c in self.caps], np.ones((1, len(z)))
+        value, d = _optimum(z / scale, both, np.concatenate([self.high, -self.low]), bounds, ones, [1.0])
+        return scale * value, d
+
+    def relaxed_margin(self, z):
+        return self._lowest(z)[0]
+
+    def largest_divergence(self):
+        """No row weighs more than it may, nor more than its group: log of the largest limit over the prior."""
+        limit = np.minimum(self.caps, self.high @ self.member)
+        return float(np.log((limit / self.prior).max()))
+
+    def points(self, count, seed):
+        rng = np.random.default_rng(seed)
+        corners = [np.clip(self._lowest(rng.normal(size=len(self.caps)))[1], 0, self.caps) for _ in range(count)]
+        corners = [d / d.sum() for d in corners]
+        return corners + [rng.dirichlet(np.ones(count)) @ np.array(corners) for _ in range(count)]
+
+    def limits(self, d):
+        return [*super().limits(d), self.member @ d <= self.high, self.member @ d >= self.low]
 
 
 class BinaryEntropyModel(Model):

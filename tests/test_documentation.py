@@ -28,6 +28,7 @@ EXEMPT = {
     "Solution",
     "Comparison",
 }
+EXEMPT |= {"Regularizer"}
 PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
 
 

@@ -18,6 +18,7 @@ LEVELS = [
     {"game", "master"},
     {"boosters"},
     {"solve"},
+    {"diagnosis"},
     {"estimators"},
     {"files"},
     {"demo", "plots", "__init__", "__main__"},

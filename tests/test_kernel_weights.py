@@ -1,5 +1,7 @@
 """Kernels on row weights against slow twins that share no code with them: sorting, linear programming, bisection."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -354,6 +356,44 @@ def test_euclidean_large(spread, share):
         np.testing.assert_allclose(euclidean(moved, caps, tau)[0], euclidean(moved, caps)[0], rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("m", [1, 7, 33, 1000, LARGE])
+@pytest.mark.parametrize("cap_kind", ["one", "each"])
+def test_euclidean_of_copies_is_the_projection_of_the_copies(m, cap_kind):
+    rng = np.random.default_rng(m)
+    counts = rng.integers(1, 4, m)
+    caps = np.array([2.0 / m]) if cap_kind == "one" else rng.uniform(1, 3, m) / m
+    copy_of = np.repeat(np.arange(m), counts)
+    for z in (rng.normal(size=m), rng.normal(size=m) / m, np.zeros(m)):
+        d = np.empty(m)
+        tau = kernels.euclidean_of_copies(z, caps, counts.astype(float), UNKNOWN, d)
+        copies, its_tau = euclidean(z[copy_of], caps if cap_kind == "one" else caps[copy_of])
+        np.testing.assert_allclose(d[copy_of], copies, rtol=0, atol=1e-14)
+        assert abs(math.fsum(counts * d) - 1) <= 1e-14
+        answers = []
+        for threads in (1, 3):
+            again = np.empty(m)
+            answers.append(
+                (kernels.euclidean_of_copies(z, caps, counts.astype(float), tau, again, threads), again.tobytes())
+            )
+        assert answers[0] == answers[1]
+        assert tau == pytest.approx(its_tau, abs=1e-12) or (d == np.broadcast_to(caps, m)).all()
+
+
+def test_copies_are_checked():
+    z, out = np.zeros(5), np.empty(5)
+    for copies, words in (
+        (np.ones(4), "one for each row"),
+        (np.zeros(1), "positive"),
+        (np.array([1, 1, -1, 1, 1.0]), "positive"),
+        (np.array([1, 1, np.nan, 1, 1]), "positive"),
+        (np.full(5, 0.1), "sum"),
+        (np.array([0.1]), "sum"),
+    ):
+        for caps in (np.ones(1), np.ones(5)):
+            with pytest.raises(ValueError, match=words):
+                kernels.euclidean_of_copies(z, caps, copies, UNKNOWN, out)
+
+
 # ---- Columns --------------------
 
 
@@ -419,6 +459,7 @@ def calls(z, caps, out):
         lambda: kernels.vertex(z, caps, out),
         lambda: kernels.euclidean(z, caps, UNKNOWN, out),
         lambda: kernels.euclidean(z, caps, 0.5, out),
+        lambda: kernels.euclidean_of_copies(z, caps, np.ones(1), 0.5, out),
     ]
 
 

@@ -11,21 +11,24 @@ import numpy as np
 import pytest
 
 import test_boosters
+import test_groups
 import test_learners
 import test_losses
 import test_sets
 import test_solve
 import test_theorems_margin
+import test_theorems_mirror
 from conftest import LEARNERS, LOSSES, SETS, problem
-from dualboost.boosters import Corrective, corrective
+from dualboost.boosters import Corrective, Entropic, Euclidean, corrective, mada, mirror_ascent, sparse
 from dualboost.game import State
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.learners.stumps import StumpOracle
 from dualboost.learners.trees import TreeOracle
 from dualboost.losses import Exponential, Logistic, SoftMargin
 from dualboost.rows import Rows
-from dualboost.sets import Capped
+from dualboost.sets import Capped, groups
 from dualboost.sets.capped import CappedSimplex
+from dualboost.sets.groups import GroupedSimplex
 
 COUNTS = np.array([1, 3, 1, 2, 1, 1, 4, 1, 2.0])
 INSTANCE = test_theorems_margin.instance(1)
@@ -68,6 +71,21 @@ CHECKS = {
     "progress": lambda: test_theorems_margin.check_progress(INSTANCE, Capped(nu=0.25), Corrective(), 0.1, 60),
     "Figure 1": lambda: test_theorems_margin.check_against_slow_twin(INSTANCE, Capped(nu=0.25), np.full(14, 1 / 3.5)),
     "certificate": a_solution,
+    "groups": lambda: [test_groups.test_any_limits.hypothesis.inner_test(seed, 9) for seed in range(12)],
+    "Algorithm 1": lambda: [
+        test_theorems_mirror.test_the_run_is_the_printed_one_on_copies(
+            r, u, test_theorems_mirror.WEIGHTS["counts"], 0.4
+        )
+        for r in test_theorems_mirror.REGULARIZERS
+        for u in ("active", "lazy")
+    ],
+    "Theorem 1": lambda: [
+        test_theorems_mirror.test_theorem_1_the_training_error(r, "lazy", None, "adaptive")
+        for r in test_theorems_mirror.REGULARIZERS
+    ],
+    "two sources": lambda: test_theorems_mirror.test_two_sources("entropic", "lazy", None, 3.0, "secondary"),
+    "Theorem 4": lambda: test_theorems_mirror.test_theorem_4_sparse_boost(None, 0.5, "printed"),
+    "Theorem 5": lambda: test_theorems_mirror.test_theorem_5_mada_boost(None, "weight"),
     "solve copies": lambda: test_solve.check_copies(test_solve.matrix(0), test_solve.SOFT, np.array([1, 2, 3] * 5)),
 }
 
@@ -194,6 +212,43 @@ FAULTS = {
         Logistic, "conjugate", result(lambda value: value / 2), ("Fenchel-Young",)
     ),
     "exponential weights not weighted": Fault(Exponential, "weights", result(lambda d: d * len(d)), ("Fenchel-Young",)),
+    "a group's floor forgotten": Fault(
+        groups, "_shares", lambda f: lambda name, *rest: f(name, *rest) * (name == "caps"), ("groups",)
+    ),
+    "limits of groups not pegged": Fault(
+        GroupedSimplex,
+        "_solve",
+        lambda _: lambda self, within: within(*reversed(self._part(self.high > 0, 1.0)), 1.0),
+        ("groups",),
+    ),
+    "ascent steps doubled": Fault(
+        mirror_ascent,
+        "grown",
+        lambda f: lambda game, state, answer, step: f(game, state, answer, 2 * step),
+        ("Algorithm 1",),
+    ),
+    "row weights move towards the answer": Fault(
+        Entropic,
+        "nearest",
+        lambda f: lambda self, s, z, eta: f(self, s, -z, eta),
+        ("Algorithm 1", "Theorem 1", "two sources"),
+    ),
+    "Euclidean steps ignore the prior": Fault(
+        Euclidean,
+        "nearest",
+        lambda _: lambda self, s, z, eta: s.euclidean(s.rows.prior - eta * z / len(z)),
+        ("Algorithm 1",),
+    ),
+    "size of a column too small": Fault(Euclidean, "size", result(lambda size: size / 2), ("Theorem 1",)),
+    "what the shift takes counted as gain": Fault(
+        sparse,
+        "Ascent",
+        lambda f: lambda mass, gain, y, left=1.0: f(mass, gain + 0.2 * mass, y, left),
+        ("Theorem 4",),
+    ),
+    "MadaBoost gains counted twice": Fault(
+        mada, "Ascent", lambda f: lambda mass=0.0, gain=0.0, left=1.0: f(mass, 2 * gain, left=left), ("Theorem 5",)
+    ),
     "rows at their cap respond": Fault(CappedSimplex, "responsive", lambda _: lambda self, d: d > 0, ("Hessian",)),
     "curvature 10 times too small": Fault(Exponential, "curvature", result(lambda bend: bend / 10), ("curvature",)),
 }

@@ -101,6 +101,8 @@ def check_copies(case: SetCase, weights: np.ndarray) -> None:
         for eta in (0.5, 30.0):
             together = np.bincount(copy_of, copies.entropic(z[copy_of], eta))
             np.testing.assert_allclose(whole.entropic(z, eta), together, atol=1e-14 * (1 + eta) * scale)
+        together = np.bincount(copy_of, copies.euclidean((z / counts)[copy_of]))
+        np.testing.assert_allclose(whole.euclidean(z), together, atol=1e-14 * scale)
     for d in case.model(weights).points(4, 0):
         spread = d[copy_of] / counts[copy_of]
         assert abs(whole.divergence(d) - copies.divergence(spread)) <= 1e-13
@@ -184,12 +186,14 @@ def test_euclidean_is_the_nearest_point(case, weights):
         d, scale = d_set.euclidean(v), 1 + np.abs(v).max()
         check_inside(d, model, 1e-13 if model.exact else 1e-12)
         if model.exact:
-            np.testing.assert_allclose(d, reference.euclidean_by_bisection(v, model.caps), atol=1e-14 * scale)
+            twin = reference.euclidean_by_bisection(v, model.caps, model.weights)
+            np.testing.assert_allclose(d, twin, atol=1e-14 * scale)
             free = (d > 1e-12) & (d < model.caps * (1 - 1e-12))
-            shift = (v - d)[free]
+            shift = ((v - d) / weights)[free]
             assert shift.size < 2 or np.ptp(shift) <= 1e-14 * scale
         if scale < 10:
-            assert abs(np.sum((d - v) ** 2) / 2 + model.price(d) - model.conic_euclidean(v)) <= 1e-6
+            distance = np.sum((d - v) ** 2 / weights) / 2
+            assert abs(distance + model.price(d) - model.conic_euclidean(v)) <= 1e-6
 
 
 @every_set

@@ -241,13 +241,14 @@ def test_euclidean_is_the_nearest_point(kind, p):
         d = cp.Variable(6)
         scaled = cp.multiply(d, counts ** (1 / p - 1.0))
         price, inside = cvx_price(kind, weight_set, scaled)
-        conic = reference.conic(cp.sum_squares(d - v) / 2 + price, [d >= 0, cp.sum(d) == 1, *inside[2:]])
+        distance = (1 / counts) @ cp.square(d - v) / 2
+        conic = reference.conic(distance + price, [d >= 0, cp.sum(d) == 1, *inside[2:]])
         ours = d_set.euclidean(v)
         assert d_set.contains(ours, 1e-12)
-        value = np.sum((ours - v) ** 2) / 2 + d_set.price(ours)
+        value = np.sum((ours - v) ** 2 / counts) / 2 + d_set.price(ours)
         assert value <= conic + 1e-7 and value >= conic - 3e-6
         if 1 < p < INF and np.ptp(v) > 0:
             inside_rows = ours > 1e-12
-            sub = (ours - v)[inside_rows]
+            sub = ((ours - v) / counts)[inside_rows]
             columns = np.stack([(ours / counts)[inside_rows] ** (p - 1), np.ones(len(sub))], axis=1)
             assert np.abs(sub - columns @ np.linalg.lstsq(columns, sub, rcond=None)[0]).max() <= 1e-10

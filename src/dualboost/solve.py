@@ -14,7 +14,7 @@ from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.losses import Loss, SoftMargin
 from dualboost.rows import Rows
-from dualboost.sets import Capped
+from dualboost.sets import Capped, Groups
 
 _BURST = 128  # rounds without a look from outside: a second on a million rows
 
@@ -165,6 +165,8 @@ def _bound_oracle(A, sample_weight) -> tuple[Oracle, np.ndarray]:
 
 def _without_absent_rows(loss: Loss, present: np.ndarray) -> Loss:
     """The loss for the rows that are left: the cap of an absent row goes with it."""
+    if isinstance(loss, SoftMargin) and isinstance(loss.set, Groups):
+        return loss if len(loss.set.groups) != len(present) else replace(loss, set=loss.set.of_rows(present))
     if not (isinstance(loss, SoftMargin) and isinstance(loss.set, Capped)) or loss.set.caps is None or present.all():
         return loss
     caps = loss.set.caps

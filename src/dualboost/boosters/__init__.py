@@ -4,10 +4,15 @@ from dualboost.boosters.base import Booster
 from dualboost.boosters.coordinate_descent import CoordinateDescent
 from dualboost.boosters.corrective import Corrective
 from dualboost.boosters.corrective_frank_wolfe import CorrectiveFrankWolfe
+from dualboost.boosters.frank_wolfe import FrankWolfe
 from dualboost.boosters.lp import LPBoost
+from dualboost.boosters.mada import MadaBoost
+from dualboost.boosters.mirror_ascent import MirrorAscent
 from dualboost.boosters.mlp import MLPBoost
+from dualboost.boosters.regularizers import Entropic, Euclidean, Regularizer
 from dualboost.boosters.servedio import ServedioSmoothBoost
 from dualboost.boosters.soft import SoftBoost, TotalBoost
+from dualboost.boosters.sparse import SparseBoost
 from dualboost.boosters.star import AdaBoostStar
 from dualboost.boosters.totally_corrective import ERLPBoost, TotallyCorrective
 
@@ -18,6 +23,7 @@ __all__ = [
     "Corrective",
     "CorrectiveFrankWolfe",
     "ERLPBoost",
+    "FrankWolfe",
     "LPBoost",
     "MLPBoost",
     "ServedioSmoothBoost",
@@ -25,3 +31,4 @@ __all__ = [
     "TotalBoost",
     "TotallyCorrective",
 ]
+__all__ += ["Entropic", "Euclidean", "MadaBoost", "MirrorAscent", "Regularizer", "SparseBoost"]

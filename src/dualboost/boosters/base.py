@@ -9,9 +9,9 @@ from numbers import Integral
 import numpy as np
 
 from dualboost.game import Game, State
-from dualboost.learners.base import Answer
+from dualboost.learners.base import Answer, Hypothesis
 
-__all__ = ["Booster", "Burst", "check_columns"]
+__all__ = ["Booster", "Burst", "check_columns", "kept_columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,3 +59,11 @@ def check_columns(columns: int) -> None:
     """Refuse a number of hypotheses a round that is not a whole number of at least 1."""
     if not isinstance(columns, Integral) or isinstance(columns, bool) or columns < 1:
         raise ValueError(f"columns is a number of hypotheses a round: a whole number of at least 1, not {columns!r}.")
+
+
+def kept_columns(game: Game, hypotheses: list[Hypothesis], answer: Answer) -> list[np.ndarray]:
+    """The columns of the hypotheses in use; those of the last round are kept, as the learner made them."""
+    known = game.live.get("columns", {}) | dict(zip(answer.hypotheses, answer.columns, strict=True))
+    kept = {h: known[h] if h in known else game.oracle.column(h) for h in hypotheses}
+    game.live["columns"] = kept
+    return list(kept.values())

@@ -15,7 +15,7 @@ import numpy as np
 
 from dualboost import kernels
 from dualboost.boosters import corrective
-from dualboost.boosters.base import Booster, Burst
+from dualboost.boosters.base import Booster, Burst, kept_columns
 from dualboost.boosters.corrective import first_state, moved, smoothed_gap, smoothing_of
 from dualboost.game import Game, State, reached
 from dualboost.learners.base import Answer
@@ -23,6 +23,8 @@ from dualboost.losses import Loss
 from dualboost.master import longest_ascent
 
 __all__ = ["CorrectiveFrankWolfe", "rounds_needed"]
+
+_SPENT = 1e-12  # less than this share of the budget is none
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def _classic(game: Game, state: State, answer: Answer) -> Move:
 
 
 def _away(game: Game, state: State, answer: Answer) -> Move:
-    best, worst = _classic(game, state, answer), _worst(game, state)
+    best, worst = _classic(game, state, answer), _worst(game, state, answer)
     slope = game.rows.add(kernels.dot(state.d, state.z, game.rows.threads)) - worst.value
     if slope <= best.gain or worst.share >= 1:
         return best
@@ -128,7 +130,7 @@ def _away(game: Game, state: State, answer: Answer) -> Move:
 
 
 def _pairwise(game: Game, state: State, answer: Answer) -> Move:
-    best, worst = _classic(game, state, answer), _worst(game, state)
+    best, worst = _classic(game, state, answer), _worst(game, state, answer)
     w = _padded(state) - worst.share * worst.w
     w[worst.w != 0] = 0.0
     column = state.z + worst.share * (best.scale * best.column - worst.column)
@@ -139,22 +141,20 @@ def _pairwise(game: Game, state: State, answer: Answer) -> Move:
 _DIRECTIONS = {"classic": _classic, "away": _away, "pairwise": _pairwise}
 
 
-def _worst(game: Game, state: State) -> Worst:
+def _worst(game: Game, state: State, answer: Answer) -> Worst:
     """Among the hypotheses in use and, where the ensemble leaves some of its budget, nothing at all."""
-    w, kept = _padded(state), game.live.setdefault("columns", {})
-    nothing = Worst(np.zeros(len(w)), np.zeros_like(state.z), 1.0 - np.abs(w).sum() / game.budget, 0.0)
-    number, value = -1, 0.0 if nothing.share > 1e-12 else np.inf
-    for j in np.flatnonzero(w):
-        hypothesis = state.pool.keys[j]
-        column = kept[hypothesis] if hypothesis in kept else kept.setdefault(hypothesis, game.oracle.column(hypothesis))
-        edge = game.rows.add(kernels.dot(state.d, column, game.rows.threads))
-        atom = np.copysign(game.budget, w[j]) * edge
-        number, value = (int(j), atom) if atom < value else (number, value)
-    if number < 0:
-        return nothing
-    atom = np.zeros(len(w))
-    atom[number] = np.copysign(game.budget, w[number])
-    return Worst(atom, atom[number] * kept[state.pool.keys[number]], abs(w[number]) / game.budget, value)
+    w = _padded(state)
+    used = np.flatnonzero(w)
+    columns = kept_columns(game, [state.pool.keys[j] for j in used], answer)
+    targets = np.copysign(game.budget, w[used])
+    edges = np.array([kernels.dot(state.d, column, game.rows.threads) for column in columns])
+    values, left = targets * game.rows.add(edges), 1.0 - np.abs(w).sum() / game.budget
+    atom, lowest = np.zeros(len(w)), values.min(initial=np.inf)
+    if left > _SPENT and lowest >= 0:
+        return Worst(atom, np.zeros_like(state.z), left, 0.0)
+    at = int(np.argmin(values))
+    atom[used[at]] = targets[at]
+    return Worst(atom, targets[at] * columns[at], abs(w[used[at]]) / game.budget, float(lowest))
 
 
 def _padded(state: State) -> np.ndarray:

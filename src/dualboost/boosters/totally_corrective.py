@@ -11,13 +11,15 @@ from math import ceil
 
 import numpy as np
 
-from dualboost.boosters.base import Booster, Burst, check_columns
-from dualboost.boosters.corrective import first_state, smoothing_of
+from dualboost.boosters.base import Booster, Burst, check_columns, kept_columns
+from dualboost.boosters.corrective import first_state, smoothed_gap, smoothing_of
 from dualboost.game import Game, State, reached
 from dualboost.learners.base import Answer
 from dualboost.master import descend
 
 __all__ = ["ERLPBoost", "TotallyCorrective", "rounds_needed"]
+
+_SHARE = 0.3  # of the gap, left to the next round
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class TotallyCorrective(Booster):
     columns : int
         How many hypotheses to add a round. More make fewer rounds, each a little dearer; 1 is the paper's method.
     smoothing : {"halving", "fixed"}
-        A coarse smoothing, halved each time its own accuracy is reached; or the one that the accuracy asked needs, from
-        the start, as in the paper.
+        A coarse smoothing, halved each time its own accuracy is reached, and weights that are nearly the best; or the
+        smoothing that the accuracy asked needs, from the start, and the best weights, as in the paper.
 
     Examples
     --------
@@ -65,8 +67,11 @@ class TotallyCorrective(Booster):
         w = np.concatenate([state.w, np.zeros(len(state.pool) - len(state.w))])
         # A hypothesis without weight is left out: should it matter again, the learner will name it again.
         used = np.union1d(np.flatnonzero(w), new)
-        columns = game.columns_of(state.pool.keys[j] for j in used)
-        w[used], z, d = descend(loss, columns, w[used], game.budget, accuracy / 100)
+        columns = np.stack(kept_columns(game, [state.pool.keys[j] for j in used], answer)).astype(np.float64)
+        # While the smoothing is coarse an exact answer is not worth its time.
+        share = 0.0 if self.smoothing == "fixed" else _SHARE
+        inner = max(accuracy / 100, share * smoothed_gap(game, state, answer))
+        w[used], z, d = descend(loss, columns, w[used], game.budget, inner)
         return replace(state, w=w, z=z, d=d, loss=loss, t=state.t + 1, memory=accuracy)
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:

@@ -9,18 +9,30 @@ from dualboost.estimators.family import (
     SoftBoostClassifier,
     TotalBoostClassifier,
 )
+from dualboost.estimators.frank_wolfe import FrankWolfeBoostClassifier
 from dualboost.estimators.margin import MarginBoostClassifier
+from dualboost.estimators.mirror import (
+    MABoostClassifier,
+    MadaBoostClassifier,
+    SmoothBoostClassifier,
+    SparseBoostClassifier,
+)
 from dualboost.estimators.reweight import reweight
 
 __all__ = [
     "AdaBoostClassifier",
     "Comparison",
     "ERLPBoostClassifier",
+    "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
     "LogisticBoostClassifier",
+    "MABoostClassifier",
     "MLPBoostClassifier",
+    "MadaBoostClassifier",
     "MarginBoostClassifier",
+    "SmoothBoostClassifier",
     "SoftBoostClassifier",
+    "SparseBoostClassifier",
     "TotalBoostClassifier",
     "compare",
     "reweight",

@@ -8,7 +8,7 @@ class against the rest.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from dualboost.boosters import Booster
 from dualboost.estimators.calibration import Link, calibrated
 from dualboost.estimators.progress import progress
 from dualboost.estimators.validation import TrainingData, predict_input, thread_count, training_data
-from dualboost.game import Certificate, Game
+from dualboost.game import Certificate, Game, State
 from dualboost.learners import Learner, Oracle, Predictor, Stumps
 from dualboost.losses import Loss
 from dualboost.rows import Rows
@@ -122,11 +122,14 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         self.sample_distribution_ = np.column_stack([model.sample_distribution_ for model in parts])
         self.feature_importances_ = np.mean([model.feature_importances_ for model in parts], axis=0)
 
-    def _train(self, data: TrainingData, rows: Rows, parts: Parts, title: str) -> tuple[Game, Outcome]:
-        """Play the game of these parts."""
+    def _train(
+        self, data: TrainingData, rows: Rows, parts: Parts, title: str, note: Callable[[State], None] | None = None
+    ) -> tuple[Game, Outcome]:
+        """Play the game of these parts; `note` sees every state."""
         oracle = parts.learner.bind(data.X, data.signs, rows)
         game = Game(parts.loss.bind(rows), oracle, rows, parts.budget, parts.tol, parts.rtol)
-        with progress(title, self.max_iter, self.verbose) as watch:
+        with progress(title, self.max_iter, self.verbose) as draw:
+            watch = draw if note is None else lambda state: (note(state), draw and draw(state))[1]
             return game, play(game, parts.booster, self.max_iter, watch=watch)
 
     def _keep(self, data: TrainingData, oracle: Oracle, outcome: Outcome) -> None:

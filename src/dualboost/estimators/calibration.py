@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
@@ -22,6 +22,7 @@ __all__ = ["Link", "Sigmoid", "Steps", "calibrated"]
 _FOLDS = 3
 _MOST_ROWS = 20_000  # more would not make the link better
 _ROWS_FOR_STEPS = 2_000  # below, a curve of one number is the better estimate
+_FLATTEST, _STEEPEST = 3e-4, 3e3  # slopes, in units of the largest score
 _LEAST = 1e-4  # nothing seen on finitely many rows is certain
 
 
@@ -91,13 +92,13 @@ def _sigmoid(scores: np.ndarray, wins: np.ndarray, shares: np.ndarray, row: floa
     size = max(float(np.abs(scores).max()), 1e-12)
     signed = np.where(wins, scores, -scores) / size
 
-    def loss(log_slope: float) -> float:
-        slope = np.exp(log_slope)
-        prior = np.logaddexp(0, -slope) + np.logaddexp(0, slope)
-        return float(shares @ np.logaddexp(0, -slope * signed)) + 0.5 * row * prior
+    def rise(slope: float) -> float:
+        """Of the convex negative likelihood; its root is sharp where the minimum itself would be known to 1e-8 only."""
+        return 0.5 * row * float(np.tanh(slope / 2)) - float(shares @ (signed * expit(-slope * signed)))
 
-    best = minimize_scalar(loss, bounds=(-8.0, 8.0), method="bounded", options={"xatol": 1e-6})
-    return Sigmoid(float(np.exp(best.x)) / size)
+    if rise(_FLATTEST) >= 0 or rise(_STEEPEST) <= 0:
+        return Sigmoid((_FLATTEST if rise(_FLATTEST) >= 0 else _STEEPEST) / size)
+    return Sigmoid(float(brentq(rise, _FLATTEST, _STEEPEST, xtol=1e-14)) / size)
 
 
 def _steps(scores: np.ndarray, wins: np.ndarray, shares: np.ndarray) -> Steps:

@@ -51,9 +51,10 @@ class MarginClassifier(BoostedClassifier):
 
     def _fit_two(self, data: TrainingData, rows: Rows) -> None:
         learner = check_learner(self.learner, self.max_bins)
+        booster = self._booster(data)  # first: it refuses what it cannot do before anything is computed
         self.nu_ = self._choose_nu(data, rows, learner)
         tol, rtol = self._accuracy()
-        parts = Parts(learner, SoftMargin(Capped(nu=self.nu_)), self._booster(data), tol=tol, rtol=rtol)
+        parts = Parts(learner, SoftMargin(Capped(nu=self.nu_)), booster, tol=tol, rtol=rtol)
         game, outcome = self._train(data, rows, parts, f"nu = {self.nu_:.3g}")
         self._keep(data, game.oracle, with_a_vote(game, outcome))
         self.status_ += self._warning(outcome)

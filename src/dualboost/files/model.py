@@ -23,13 +23,16 @@ from dualboost.files.container import DamagedFile, read, write
 from dualboost.files.records import decode, encode
 from dualboost.game import Certificate
 from dualboost.learners.matrix import MatrixScores
+from dualboost.learners.nzdd import Conjunctions, Intervals, Paths, Thresholds
+from dualboost.learners.nzdd.boxes import BoxScores
 from dualboost.learners.stumps import StumpScores
 from dualboost.learners.tree_scores import TreeScores
 
 __all__ = ["load_model", "save_model"]
 
 _FORMAT, _VERSION = "dualboost model", 1
-_PREDICTORS = (StumpScores, MatrixScores, TreeScores)
+_PREDICTORS = (StumpScores, MatrixScores, TreeScores, BoxScores)
+_RULES = (Conjunctions, Intervals, Paths, Thresholds)
 
 
 def _public(module: ModuleType) -> Iterator[type]:
@@ -37,7 +40,10 @@ def _public(module: ModuleType) -> Iterator[type]:
 
 
 _PARTS = (dualboost.boosters, dualboost.learners, dualboost.losses, dualboost.sets)
-_RECORDS = (*(kind for part in _PARTS for kind in _public(part) if is_dataclass(kind)), Certificate, Sigmoid, Steps)
+_RECORDS = (
+    *(kind for part in _PARTS for kind in _public(part) if is_dataclass(kind)),
+    *(Certificate, Sigmoid, Steps, *_RULES),
+)
 MODELS = {kind.__name__: kind for kind in _public(dualboost.estimators) if issubclass(kind, BoostedClassifier)}
 TYPES: dict[str, type] = {**MODELS, **{kind.__name__: kind for kind in (*_RECORDS, *_PREDICTORS)}}
 

@@ -101,6 +101,8 @@ void bind_scores(nb::module_ &m);
 void bind_corrective(nb::module_ &m);
 void bind_trees(nb::module_ &m);
 void bind_tree_scores(nb::module_ &m);
+void bind_average(nb::module_ &m);
+void bind_nzdd(nb::module_ &m);
 void bind_descent(nb::module_ &m);
 
 }  // namespace dualboost

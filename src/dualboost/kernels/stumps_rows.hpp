@@ -77,6 +77,12 @@ public:
         fold_defaults();
     }
 
+    // Tables of kCodes scores each, ready made.
+    StumpTables(const StumpLayout &layout, double base, std::vector<int32_t> features, std::vector<double> tables)
+        : layout_(layout), base_(base), features_(std::move(features)), tables_(std::move(tables)) {
+        fold_defaults();
+    }
+
     size_t size() const { return features_.size(); }
 
     // out_i = y_i * (base + sum over features, ascending), for rows in [begin, end).

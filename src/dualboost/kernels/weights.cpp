@@ -34,7 +34,7 @@ void check_one_or_each(const In &numbers, int64_t m, const char *sentence) {
     require(length(numbers) == m || length(numbers) == 1, sentence);
 }
 
-// Per chunk: the sum of the caps, or NaN if one is not a positive finite number.
+// Per chunk: the sum of the caps (or of other positive numbers), NaN if one is not positive and finite.
 DUALBOOST_CLONES double caps_chunk(const double *caps, int64_t n) {
     double sum[kLanes] = {}, spoilt[kLanes] = {};
     int64_t j = 0;
@@ -50,6 +50,17 @@ DUALBOOST_CLONES double caps_chunk(const double *caps, int64_t n) {
     return fold(spoilt) == 0.0 ? fold(sum) : std::numeric_limits<double>::quiet_NaN();
 }
 
+double positive_sum(const In &given, int64_t m, int threads, const char *sentence) {
+    std::vector<double> parts(static_cast<size_t>(chunk_count(m)));
+    over_chunks(m, threads, [&](int64_t k, int64_t begin, int64_t n) {
+        parts[static_cast<size_t>(k)] = caps_chunk(given.data() + begin, n);
+    });
+    double total = 0;
+    for (double part : parts) total += part;
+    require(!std::isnan(total), sentence);
+    return total;
+}
+
 Caps read_caps(const In &given, int64_t m, int threads) {
     constexpr const char *positive = "Every cap must be positive and finite.";
     constexpr const char *enough = "The caps must sum to at least 1.";
@@ -60,15 +71,23 @@ Caps read_caps(const In &given, int64_t m, int threads) {
         one = std::min(one, 2.0);  // a cap above 1 is never reached, and a moderate one keeps exponentials in range
         return {{nullptr, 1.0}, one, one * static_cast<double>(m)};
     }
-    std::vector<double> parts(static_cast<size_t>(chunk_count(m)));
-    over_chunks(m, threads, [&](int64_t k, int64_t begin, int64_t n) {
-        parts[static_cast<size_t>(k)] = caps_chunk(given.data() + begin, n);
-    });
-    double total = 0;
-    for (double part : parts) total += part;
-    require(!std::isnan(total), positive);
+    double total = positive_sum(given, m, threads, positive);
     require(total >= 1.0 - kFullMass, enough);
     return {{given.data(), 1.0}, 1.0, total};
+}
+
+// Caps on each copy of a row; their total counts every copy.
+Caps read_caps_of_copies(const In &caps, const In &copies, int64_t m, int threads) {
+    if (length(copies) == 1 && copies.data()[0] == 1.0) return read_caps(caps, m, threads);
+    constexpr const char *positive = "Every cap and every number of copies must be positive and finite.";
+    bool one_cap = length(caps) == 1, one_count = length(copies) == 1;
+    double rows = static_cast<double>(m), cap = caps.data()[0], count = copies.data()[0];
+    require(cap > 0.0 && std::isfinite(cap) && count > 0.0 && std::isfinite(count), positive);
+    double counts = one_count ? count * rows : positive_sum(copies, m, threads, positive);
+    double total = one_cap ? cap * counts : count * positive_sum(caps, m, threads, positive);
+    if (!one_cap && !one_count) total = dot_of(caps.data(), copies.data(), m, threads);
+    require(total >= 1.0 - kFullMass, "The caps must sum to at least 1 over all copies.");
+    return {{one_cap ? nullptr : caps.data(), 1.0}, one_cap ? cap : 1.0, total};
 }
 
 // Long work lets other Python threads run; short work is done before they would notice.
@@ -138,15 +157,23 @@ void vertex(In v, In caps, Out out) {
     fill_vertex(v.data(), read.weight, m, read.scale, filled.threshold, filled.mass, out.data());
 }
 
-double euclidean(In z, In caps, double start, Out out, int threads) {
+double euclidean_of_copies(In z, In caps, In copies, double start, Out out, int threads) {
     int64_t m = length(z);
     check_rows(m, threads);
     check_out(out, m);
     check_one_or_each(caps, m, "caps must have one entry, or one for each row.");
-    for (const In *input : {&z, &caps}) check_apart(out, *input);
+    check_one_or_each(copies, m, "copies must have one entry, or one for each row.");
+    for (const In *input : {&z, &caps, &copies}) check_apart(out, *input);
     ReleaseForLongWork release(m);
-    Euclidean p{z.data(), m, read_caps(caps, m, threads), threads};
+    bool one_count = length(copies) == 1;
+    PerRow counts{one_count ? nullptr : copies.data(), one_count ? copies.data()[0] : 1.0};
+    Euclidean p{z.data(), m, read_caps_of_copies(caps, copies, m, threads), counts, threads};
     return euclidean_project(p, start, out.data());
+}
+
+double euclidean(In z, In caps, double start, Out out, int threads) {
+    double one = 1.0;
+    return euclidean_of_copies(z, caps, In(&one, {1}), start, out, threads);
 }
 
 // ---- Columns --------------------
@@ -205,6 +232,9 @@ void bind(nb::module_ &m) {
     m.def("euclidean", &euclidean, "z"_a.noconvert(), "caps"_a.noconvert(), "start"_a, "out"_a.noconvert(),
           "threads"_a = 1, "out_i = clip(z_i - tau, 0, c_i) with sum 1, from the guess `start` (NaN: unknown); "
           "returns tau.");
+    m.def("euclidean_of_copies", &euclidean_of_copies, "z"_a.noconvert(), "caps"_a.noconvert(),
+          "copies"_a.noconvert(), "start"_a, "out"_a.noconvert(), "threads"_a = 1,
+          "The same where a row stands for copies: the sum of copies_i * out_i is 1.");
     bind_columns<int8_t>(m);
     bind_columns<double>(m);
 }

@@ -1,4 +1,4 @@
-// Euclidean projection on {0 <= d <= c, sum d = 1}: d_i = clip(z_i - tau, 0, c_i).
+// Euclidean projection on {0 <= d <= c, sum k d = 1}, where a row stands for k copies: d_i = clip(z_i - tau, 0, c_i).
 //
 // The sum is decreasing and piecewise linear in tau. One pass measures the rows that keep their status (zero, free, at
 // the cap) for every tau in a bracket and collects the others; tau is solved on those, and a second pass writes. Tau is
@@ -13,11 +13,12 @@ struct Euclidean {
     const double *z;
     int64_t m;
     Caps caps;
+    PerRow copies;
     int threads;
 };
 
 struct EuclideanMass {
-    double capped = 0, free = 0, rows = 0, spoilt = 0;  // `free` is the sum of z - base over the `rows` free rows
+    double capped = 0, free = 0, rows = 0, spoilt = 0;  // `free` sums z - base over the `rows` copies of free rows
     int64_t inside = 0;
     void add(const EuclideanMass &other) {
         capped += other.capped;
@@ -39,93 +40,103 @@ struct EuclideanLanes {
 
 // Status of t = z - base for all shifts in [low, high]: zero if t <= low, free if t >= high and t - c <= low, at the
 // cap if t - c >= high; anything else may change and is collected.
-DUALBOOST_INLINE void euclidean_lanes(const double *z, const double *weight, int width, double scale, double base,
-                                      double low, double high, EuclideanLanes &lanes) {
+DUALBOOST_INLINE void euclidean_lanes(const double *z, const double *weight, const double *copies, int width,
+                                      double scale, double base, double low, double high, EuclideanLanes &lanes) {
     for (int l = 0; l < width; ++l) {
         double t = z[l] - base, over = t - scale * weight[l];
         double positive = mask(t > low), full = mask(over >= high);
         double free = positive * mask(t >= high) * mask(over <= low) * (1.0 - full);
         lanes.t[l] = t;
-        lanes.capped[l] += full * weight[l];
-        lanes.free[l] += free * t;
-        lanes.rows[l] += free;
+        lanes.capped[l] += full * weight[l] * copies[l];
+        lanes.free[l] += free * t * copies[l];
+        lanes.rows[l] += free * copies[l];
         lanes.spoilt[l] += t * 0.0;  // NaN as soon as one difference is not finite
         lanes.inside[l] = static_cast<int64_t>(positive > full + free);
     }
 }
 
-DUALBOOST_INLINE int64_t euclidean_collect(const EuclideanLanes &lanes, const double *weight, int width,
-                                           double *kept_t, double *kept_weight, int64_t kept) {
+// Where the collected rows go; weights and copies only where rows differ in them.
+struct EuclideanRoom {
+    double *t, *weight, *copies;
+    EuclideanRoom from(int64_t i) const {
+        return {t + i, weight ? weight + i : nullptr, copies ? copies + i : nullptr};
+    }
+};
+
+DUALBOOST_INLINE int64_t euclidean_collect(const EuclideanLanes &lanes, const double *weight, const double *copies,
+                                           int width, const EuclideanRoom &room, int64_t kept) {
     int64_t any = 0;
     for (int l = 0; l < width; ++l) any |= lanes.inside[l];
     if (!any) return kept;
     for (int l = 0; l < width; ++l) {
-        kept_t[kept] = lanes.t[l];
-        if (kept_weight) kept_weight[kept] = weight[l];
+        room.t[kept] = lanes.t[l];
+        if (room.weight) room.weight[kept] = weight[l];
+        if (room.copies) room.copies[kept] = copies[l];
         kept += lanes.inside[l];
     }
     return kept;
 }
 
-DUALBOOST_CLONES inline void euclidean_gather(const double *z, PerRow weights, int64_t n, double scale, double base,
-                                              double low, double high, double *kept_t, double *kept_weight,
+DUALBOOST_CLONES inline void euclidean_gather(const double *z, PerRow weights, PerRow counts, int64_t n, double scale,
+                                              double base, double low, double high, const EuclideanRoom *room,
                                               EuclideanMass *mass) {
-    Blocks weight(weights);
+    Blocks weight(weights), copies(counts);
     EuclideanLanes lanes;
     int64_t kept = 0, j = 0;
     for (; j + kLanes <= n; j += kLanes) {
-        euclidean_lanes(z + j, weight.at(j), kLanes, scale, base, low, high, lanes);
-        kept = euclidean_collect(lanes, weight.at(j), kLanes, kept_t, kept_weight, kept);
+        euclidean_lanes(z + j, weight.at(j), copies.at(j), kLanes, scale, base, low, high, lanes);
+        kept = euclidean_collect(lanes, weight.at(j), copies.at(j), kLanes, *room, kept);
     }
     int rest = static_cast<int>(n - j);
-    euclidean_lanes(z + j, weight.at(j), rest, scale, base, low, high, lanes);
-    kept = euclidean_collect(lanes, weight.at(j), rest, kept_t, kept_weight, kept);
+    euclidean_lanes(z + j, weight.at(j), copies.at(j), rest, scale, base, low, high, lanes);
+    kept = euclidean_collect(lanes, weight.at(j), copies.at(j), rest, *room, kept);
     *mass = lanes.sums(kept);
 }
 
-// Capped mass, free sum of t and number of free rows at one shift.
-DUALBOOST_INLINE void weigh_lanes(const double *t, const double *weight, int width, double scale, double shift,
-                                  EuclideanLanes &lanes) {
+// Capped mass, free sum of t and number of free copies at one shift.
+DUALBOOST_INLINE void weigh_lanes(const double *t, const double *weight, const double *copies, int width, double scale,
+                                  double shift, EuclideanLanes &lanes) {
     for (int l = 0; l < width; ++l) {
         double d = t[l] - shift;
         double full = mask(d >= scale * weight[l]), free = mask(d > 0.0) - full;
-        lanes.capped[l] += full * weight[l];
-        lanes.free[l] += free * t[l];
-        lanes.rows[l] += free;
+        lanes.capped[l] += full * weight[l] * copies[l];
+        lanes.free[l] += free * t[l] * copies[l];
+        lanes.rows[l] += free * copies[l];
     }
 }
 
-DUALBOOST_CLONES inline void euclidean_weigh(const double *t, PerRow weights, int64_t n, double scale, double shift,
-                                             EuclideanMass *mass) {
-    Blocks weight(weights);
+DUALBOOST_CLONES inline void euclidean_weigh(const double *t, PerRow weights, PerRow counts, int64_t n, double scale,
+                                             double shift, EuclideanMass *mass) {
+    Blocks weight(weights), copies(counts);
     EuclideanLanes lanes;
     int64_t j = 0;
-    for (; j + kLanes <= n; j += kLanes) weigh_lanes(t + j, weight.at(j), kLanes, scale, shift, lanes);
-    weigh_lanes(t + j, weight.at(j), static_cast<int>(n - j), scale, shift, lanes);
+    for (; j + kLanes <= n; j += kLanes)
+        weigh_lanes(t + j, weight.at(j), copies.at(j), kLanes, scale, shift, lanes);
+    weigh_lanes(t + j, weight.at(j), copies.at(j), static_cast<int>(n - j), scale, shift, lanes);
     *mass = lanes.sums(0);
 }
 
 // Capped rows are summed as weights, so that equal caps are counted and not added up with their rounding.
-DUALBOOST_INLINE void clip_lanes(const double *z, const double *weight, int width, double scale, double base,
-                                 double shift, double *__restrict out, EuclideanLanes &lanes) {
+DUALBOOST_INLINE void clip_lanes(const double *z, const double *weight, const double *copies, int width, double scale,
+                                 double base, double shift, double *__restrict out, EuclideanLanes &lanes) {
     for (int l = 0; l < width; ++l) lanes.t[l] = at_most(at_least((z[l] - base) - shift, 0.0), scale * weight[l]);
     for (int l = 0; l < width; ++l) {
         double d = lanes.t[l], cap = scale * weight[l], full = mask(d >= cap);
         out[l] = d;
-        lanes.capped[l] += full * weight[l];
-        lanes.free[l] += d - full * cap;
+        lanes.capped[l] += full * weight[l] * copies[l];
+        lanes.free[l] += (d - full * cap) * copies[l];
     }
 }
 
-// Writes d and returns its sum.
-DUALBOOST_CLONES inline double euclidean_write(const double *z, PerRow weights, int64_t n, double scale, double base,
-                                               double shift, double *out) {
-    Blocks weight(weights);
+// Writes d and returns the sum of k d.
+DUALBOOST_CLONES inline double euclidean_write(const double *z, PerRow weights, PerRow counts, int64_t n, double scale,
+                                               double base, double shift, double *out) {
+    Blocks weight(weights), copies(counts);
     EuclideanLanes lanes;
     int64_t j = 0;
     for (; j + kLanes <= n; j += kLanes)
-        clip_lanes(z + j, weight.at(j), kLanes, scale, base, shift, out + j, lanes);
-    clip_lanes(z + j, weight.at(j), static_cast<int>(n - j), scale, base, shift, out + j, lanes);
+        clip_lanes(z + j, weight.at(j), copies.at(j), kLanes, scale, base, shift, out + j, lanes);
+    clip_lanes(z + j, weight.at(j), copies.at(j), static_cast<int>(n - j), scale, base, shift, out + j, lanes);
     return scale * fold(lanes.capped) + fold(lanes.free);
 }
 
@@ -134,7 +145,7 @@ DUALBOOST_CLONES inline double euclidean_write(const double *z, PerRow weights, 
 // Collected rows, chunk by chunk at the front of each chunk's stretch of `t`; the others only as masses.
 struct EuclideanBand {
     double *t;
-    PerRow weight;
+    PerRow weight, copies;
     std::vector<EuclideanMass> parts;
     EuclideanMass outside;
 };
@@ -145,7 +156,8 @@ inline EuclideanMass weigh(const EuclideanBand &band, double scale, double shift
         if (band.parts[k].inside == 0) continue;
         int64_t begin = static_cast<int64_t>(k) * kChunk;
         EuclideanMass part;
-        euclidean_weigh(band.t + begin, band.weight.from(begin), band.parts[k].inside, scale, shift, &part);
+        euclidean_weigh(band.t + begin, band.weight.from(begin), band.copies.from(begin), band.parts[k].inside, scale,
+                        shift, &part);
         all.add(part);
     }
     all.capped *= scale;
@@ -154,19 +166,19 @@ inline EuclideanMass weigh(const EuclideanBand &band, double scale, double shift
 }
 
 // Semi-smooth Newton on the shift, kept in a bracket that is halved wherever Newton leaves it or gains too little.
-// `copies` is how many rows each row stands for (a sample). Nothing if the sum is not one within [low, high].
-inline std::optional<double> solve_shift(const EuclideanBand &band, double scale, double copies, double low,
+// `share` is how many rows each row stands for (a sample). Nothing if the sum is not one within [low, high].
+inline std::optional<double> solve_shift(const EuclideanBand &band, double scale, double share, double low,
                                          double high) {
     bool low_seen = false, high_seen = false;
     double shift = std::clamp(0.0, low, high), last_excess = kInfinity;
     for (int trial = 0; trial < 400; ++trial) {
         EuclideanMass mass = weigh(band, scale, shift);
-        double excess = copies * (mass.capped + mass.free) - 1.0;
+        double excess = share * (mass.capped + mass.free) - 1.0;
         if (std::fabs(excess) <= 2e-16) return shift;
         if ((excess > 0 && shift >= high) || (excess < 0 && shift <= low)) return std::nullopt;
         (excess > 0 ? low : high) = shift;
         (excess > 0 ? low_seen : high_seen) = true;
-        double next = mass.rows > 0 ? shift + excess / (copies * mass.rows) : (excess > 0 ? kInfinity : -kInfinity);
+        double next = mass.rows > 0 ? shift + excess / (share * mass.rows) : (excess > 0 ? kInfinity : -kInfinity);
         bool slow = std::fabs(excess) > 0.5 * last_excess && trial > 3;
         last_excess = std::fabs(excess);
         bool bracketed = low_seen && high_seen;
@@ -185,7 +197,8 @@ inline double euclidean_write_all(const Euclidean &p, double base, double shift,
     std::vector<double> parts(static_cast<size_t>(chunk_count(p.m)));
     over_chunks(p.m, p.threads, [&](int64_t k, int64_t begin, int64_t n) {
         parts[static_cast<size_t>(k)] =
-            euclidean_write(p.z + begin, p.caps.weight.from(begin), n, p.caps.scale, base, shift, out + begin);
+            euclidean_write(p.z + begin, p.caps.weight.from(begin), p.copies.from(begin), n, p.caps.scale, base, shift,
+                            out + begin);
     });
     double sum = 0;
     for (double part : parts) sum += part;
@@ -199,13 +212,18 @@ struct EuclideanTrial {
 };
 
 inline EuclideanTrial euclidean_attempt(const Euclidean &p, double base, double low, double high, double *out) {
-    EuclideanBand band{out, {nullptr, 1.0}, std::vector<EuclideanMass>(static_cast<size_t>(chunk_count(p.m))), {}};
-    std::unique_ptr<double[]> kept;  // never cleared: only the pages that receive rows are touched
-    if (!p.caps.equal()) kept.reset(new double[static_cast<size_t>(p.m)]);
-    band.weight.data = kept.get();
+    std::vector<EuclideanMass> parts(static_cast<size_t>(chunk_count(p.m)));
+    EuclideanBand band{out, {nullptr, 1.0}, {nullptr, p.copies.value}, std::move(parts), {}};
+    std::unique_ptr<double[]> weights, copies;  // never cleared: only the pages that receive rows are touched
+    if (!p.caps.equal()) weights.reset(new double[static_cast<size_t>(p.m)]);
+    if (p.copies.data) copies.reset(new double[static_cast<size_t>(p.m)]);
+    band.weight.data = weights.get();
+    band.copies.data = copies.get();
+    EuclideanRoom room{out, weights.get(), copies.get()};
     over_chunks(p.m, p.threads, [&](int64_t k, int64_t begin, int64_t n) {
-        euclidean_gather(p.z + begin, p.caps.weight.from(begin), n, p.caps.scale, base, low, high, out + begin,
-                         kept ? kept.get() + begin : nullptr, &band.parts[static_cast<size_t>(k)]);
+        EuclideanRoom here = room.from(begin);
+        euclidean_gather(p.z + begin, p.caps.weight.from(begin), p.copies.from(begin), n, p.caps.scale, base, low, high,
+                         &here, &band.parts[static_cast<size_t>(k)]);
     });
     for (const auto &part : band.parts) band.outside.add(part);
     require(!std::isnan(band.outside.spoilt), "z must be finite, and its differences too.");
@@ -240,17 +258,19 @@ inline double euclidean_width(const Euclidean &p, double tau) {
 // Tau of a sample whose rows stand for all of them.
 inline double sampled_tau(const Euclidean &p) {
     auto rows = sample_rows(p.m, 1024);
-    std::vector<double> t(rows.size()), weight(rows.size());
+    std::vector<double> t(rows.size()), weight(rows.size()), copies(rows.size());
     double low = kInfinity, high = -kInfinity, mass = 0, base = p.z[rows[0]];
     for (size_t k = 0; k < rows.size(); ++k) {
         require(std::isfinite(p.z[rows[k]]), "z must be finite.");
         t[k] = p.z[rows[k]] - base;
         weight[k] = p.caps[rows[k]];
-        mass += weight[k];
+        copies[k] = p.copies[rows[k]];
+        mass += weight[k] * copies[k];
         low = std::min(low, t[k] - weight[k]);
         high = std::max(high, t[k]);
     }
-    EuclideanBand band{t.data(), {weight.data(), 1.0}, {{0, 0, 0, 0, static_cast<int64_t>(rows.size())}}, {}};
+    EuclideanBand band{t.data(), {weight.data(), 1.0}, {copies.data(), 1.0},
+                       {{0, 0, 0, 0, static_cast<int64_t>(rows.size())}}, {}};
     return base + solve_shift(band, 1.0, p.caps.total / mass, low, high).value_or(0.0);
 }
 

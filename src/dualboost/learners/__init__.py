@@ -2,8 +2,9 @@
 
 from dualboost.learners.base import Answer, Learner, Oracle, Predictor
 from dualboost.learners.matrix import Matrix
+from dualboost.learners.nzdd import NZDD
 from dualboost.learners.sklearn import SklearnLearner
 from dualboost.learners.stumps import Stumps
 from dualboost.learners.trees import Trees
 
-__all__ = ["Answer", "Learner", "Matrix", "Oracle", "Predictor", "SklearnLearner", "Stumps", "Trees"]
+__all__ = ["NZDD", "Answer", "Learner", "Matrix", "Oracle", "Predictor", "SklearnLearner", "Stumps", "Trees"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from dualboost.learners.base import Answer, Learner, Oracle, Predictor
+from dualboost import kernels
+from dualboost.learners.averaging import Averaging, Mixture, parted
+from dualboost.learners.base import Answer, Hypothesis, Learner, Predictor
 from dualboost.rows import Rows
 
 __all__ = ["Matrix", "MatrixOracle", "MatrixScores"]
@@ -68,13 +70,14 @@ def _ranked(sizes: np.ndarray, k: int) -> list[int]:
     return chosen
 
 
-class MatrixOracle(Oracle):
-    """A matrix of margins; its hypotheses are column numbers."""
+class MatrixOracle(Averaging):
+    """A matrix of margins; its hypotheses are column numbers and mixtures of columns."""
 
     def __init__(self, A, rows: Rows):
         self.A, self.rows = A, rows
         self._transposed = A.T.tocsr() if sp.issparse(A) else A.T
         self._scale = float(abs(A).max())
+        self.log_size = float(np.log(2 * A.shape[1]))
 
     @property
     def largest_entry(self) -> float:
@@ -83,25 +86,44 @@ class MatrixOracle(Oracle):
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         edges = self.rows.add(self._transposed @ d)
         sizes = np.abs(edges)
-        top = sizes.max()
         chosen = _ranked(sizes, k)
-        # A sum of m products is off by at most m units of rounding, relative to the sum of sizes.
-        rounding = len(d) * _ROUNDING * self._scale * float(d.sum())
-        return Answer(chosen, [self.column(j) for j in chosen], edges[chosen], float(top + rounding))
+        return Answer(chosen, [self.column(j) for j in chosen], edges[chosen], self._bound(sizes.max(), d))
 
-    def column(self, j: int) -> np.ndarray:
+    def _bound(self, top: float, d: np.ndarray) -> float:
+        # A sum of m products is off by at most m units of rounding, relative to the sum of sizes.
+        return float(top + len(d) * _ROUNDING * self._scale * float(d.sum()))
+
+    def average(self, d: np.ndarray, eta: float) -> tuple[Answer, float]:
+        edges = self.rows.add(self._transposed @ d)
+        net = np.empty_like(edges)
+        J = kernels.signed_softmax(edges, eta, net)
+        mixture = Mixture(net)
+        answer = Answer([mixture], [self.A @ net], np.array([edges @ net]), self._bound(np.abs(edges).max(), d))
+        return answer, J
+
+    def slope(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
+        edges = self.rows.add(self._transposed @ d)
+        change = self.rows.add(self._transposed @ (ahead - behind))
+        return lambda step: kernels.signed_slope(edges, change, eta, step)
+
+    def column(self, j: Hypothesis) -> np.ndarray:
+        if isinstance(j, Mixture):
+            return self.A @ j.values
         return self.A[:, [j]].toarray().ravel() if sp.issparse(self.A) else self.A[:, j]
 
-    def margins(self, hypotheses: Sequence[int], w: np.ndarray) -> np.ndarray:
+    def margins(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
         return self.A @ self.spread(hypotheses, w)
 
-    def spread(self, hypotheses: Sequence[int], w: np.ndarray) -> np.ndarray:
+    def spread(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
         """The weights as one vector over all columns."""
         full = np.zeros(self.A.shape[1])
-        np.add.at(full, np.asarray(hypotheses, dtype=np.intp), w)
+        columns, weights, mixtures = parted(hypotheses, w)
+        np.add.at(full, np.asarray(columns, dtype=np.intp), weights)
+        for mixture, weight in mixtures:
+            full += weight * mixture.values
         return full
 
-    def predictor(self, hypotheses: Sequence[int], w: np.ndarray) -> MatrixScores:
+    def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> MatrixScores:
         return MatrixScores(self.spread(hypotheses, w))
 
     def forget(self) -> None:

@@ -6,7 +6,7 @@ side that was learned. The constant (-1, 0, 0) is +1 everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,9 @@ import scipy.sparse as sp
 
 from dualboost import kernels
 from dualboost.data import Bins, bin_columns
-from dualboost.learners.base import Answer, Learner, Oracle, Predictor
+from dualboost.learners.averaging import Averaging, Mixture, parted
+from dualboost.learners.base import Answer, Hypothesis, Learner, Predictor
+from dualboost.learners.stump_index import StumpIndex
 from dualboost.rows import Rows
 
 __all__ = ["StumpOracle", "StumpScores", "Stumps"]
@@ -51,7 +53,7 @@ class Stumps(Learner):
         return StumpOracle(bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
 
 
-class StumpOracle(Oracle):
+class StumpOracle(Averaging):
     """Binned columns with their labels."""
 
     def __init__(self, bins: Bins, y: np.ndarray, rows: Rows):
@@ -64,6 +66,9 @@ class StumpOracle(Oracle):
             bins.dense_codes, bins.dense_features,
             bins.sparse_start, bins.sparse_rows, bins.sparse_codes, bins.sparse_features, bins.sparse_default,
         )  # fmt: skip
+        self.index = StumpIndex(bins.cut_counts, bins.has_missing & stored)
+        self.log_size = float(np.log(2 * len(self.index)))
+        self._kept: tuple[np.ndarray, np.ndarray, float] | None = None
 
     @property
     def looked(self) -> int:
@@ -75,26 +80,76 @@ class StumpOracle(Oracle):
         stumps = list(zip(features.tolist(), cuts.tolist(), sides.tolist(), strict=True))
         return Answer(stumps, [self.column(stump) for stump in stumps], edges, bound)
 
-    def column(self, stump: Stump) -> np.ndarray:
-        """y_i h(x_i) as int8."""
-        out = np.empty(self.bins.n_rows, dtype=np.int8)
-        self.search.column(*stump, out, self.rows.threads)
+    def average(self, d: np.ndarray, eta: float) -> tuple[Answer, float]:
+        edges, bound = self._edges(d)
+        net = np.empty_like(edges)
+        J = kernels.signed_softmax(edges, eta, net)
+        mixture = Mixture(net)
+        return Answer([mixture], [self._of_all(net)], np.array([edges @ net]), bound), J
+
+    def slope(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
+        at, front, back = (self._edges(weights)[0] for weights in (d, ahead, behind))
+        change = front - back
+        return lambda step: kernels.signed_slope(at, change, eta, step)
+
+    def _edges(self, d: np.ndarray) -> tuple[np.ndarray, float]:
+        """The edges of all stumps in index order, and a bound on their size.
+
+        Those of the last d are kept: a line search asks at the d of the average before it.
+        """
+        if self._kept is not None and self._kept[0] is d:
+            return self._kept[1:]
+        edges = np.empty(len(self.index))
+        bound = kernels.stump_edges(self.search, d, edges, self.rows.threads)
+        if not d.flags.writeable:  # what nobody can change any more
+            self._kept = d, edges, bound
+        return edges, bound
+
+    def _of_all(self, weights: np.ndarray) -> np.ndarray:
+        """The margins of a weighting of all stumps, in index order."""
+        out = np.empty(self.bins.n_rows)
+        kernels.stump_margins(self.search, weights, out, self.rows.threads)
         return out
 
-    def margins(self, hypotheses: Sequence[Stump], w: np.ndarray) -> np.ndarray:
+    def column(self, stump: Hypothesis) -> np.ndarray:
+        """y_i h(x_i): int8 of a stump, float of a mixture."""
+        if isinstance(stump, Mixture):
+            return self._of_all(stump.values)
+        out = np.empty(self.bins.n_rows, dtype=np.int8)
+        feature, cut, side = stump
+        self.search.column(feature, cut, side, out, self.rows.threads)
+        return out
+
+    def margins(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
+        if any(isinstance(hypothesis, Mixture) for hypothesis in hypotheses):
+            return self._of_all(self._spread(hypotheses, w))
         features, cuts, sides = _as_arrays(hypotheses)
         out = np.empty(self.bins.n_rows)
         self.search.margins(features, cuts, sides, np.ascontiguousarray(w), out, self.rows.threads)
         return out
 
-    def predictor(self, hypotheses: Sequence[Stump], w: np.ndarray) -> StumpScores:
+    def _spread(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
+        """The weights as one vector over all stumps, in index order."""
+        full = np.zeros(len(self.index))
+        stumps, weights, mixtures = parted(hypotheses, w)
+        np.add.at(full, self.index.numbers(*_as_arrays(stumps)), weights)
+        for mixture, weight in mixtures:
+            full += weight * mixture.values
+        return full
+
+    def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> StumpScores:
+        if any(isinstance(hypothesis, Mixture) for hypothesis in hypotheses):
+            full = self._spread(hypotheses, w)
+            used = np.flatnonzero(full)
+            return StumpScores.collapse(self.bins, np.column_stack(self.index.stumps(used)), full[used])
         return StumpScores.collapse(self.bins, hypotheses, w)
 
     def forget(self) -> None:
         self.search.forget()
+        self._kept = None
 
 
-def _as_arrays(stumps: Sequence[Stump]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _as_arrays(stumps: Sequence[Stump] | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     table = np.asarray(stumps, dtype=np.int32).reshape(len(stumps), 3)
     features, cuts, sides = (np.ascontiguousarray(column) for column in table.T)
     return features, cuts, sides.astype(np.uint8)
@@ -118,7 +173,7 @@ class StumpScores(Predictor):
     """The absolute stump weight on each used feature."""
 
     @classmethod
-    def collapse(cls, bins: Bins, hypotheses: Sequence[Stump], w: np.ndarray) -> StumpScores:
+    def collapse(cls, bins: Bins, hypotheses: Sequence[Stump] | np.ndarray, w: np.ndarray) -> StumpScores:
         features, cuts, sides = _as_arrays(hypotheses)
         base = float(np.sum(w[features < 0]))
         used = np.unique(features[features >= 0])

@@ -1,9 +1,28 @@
 """Small optimisation problems inside a round: line searches and restricted masters, the only home of solvers."""
 
+from dualboost.master.attained import minimise_attained
+from dualboost.master.centre import centred
+from dualboost.master.core_program import core_program
+from dualboost.master.distance import BalancedBox
 from dualboost.master.line_search import longest_ascent
 from dualboost.master.linear import EdgeProgram
 from dualboost.master.newton import descend
 from dualboost.master.projection import entropy_projection
 from dualboost.master.quadratic import l1_quadratic, nonnegative_quadratic
+from dualboost.master.separation import PROOF, Separation, separate
 
-__all__ = ["EdgeProgram", "descend", "entropy_projection", "l1_quadratic", "longest_ascent", "nonnegative_quadratic"]
+__all__ = [
+    "PROOF",
+    "BalancedBox",
+    "EdgeProgram",
+    "Separation",
+    "centred",
+    "core_program",
+    "descend",
+    "entropy_projection",
+    "l1_quadratic",
+    "longest_ascent",
+    "minimise_attained",
+    "nonnegative_quadratic",
+    "separate",
+]

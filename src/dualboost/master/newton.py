@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualboost.losses import Loss
-from dualboost.master.line_search import longest_ascent
+from dualboost.master.line_search import newton_ascent
 from dualboost.master.quadratic import l1_quadratic
 
 __all__ = ["damped", "descend"]
@@ -34,7 +34,7 @@ def descend(
         H = damped(loss.hessian(d, columns))
         move = l1_quadratic(H, edges + H @ w, budget, w) - w
         u = move @ columns
-        step = _step(loss, z, u)
+        step = _step(loss, z, u, float(d @ u))
         w = _inside(w + step * move, budget)
         z = w @ columns
         d = loss.weights(z)
@@ -50,13 +50,9 @@ def damped(H: np.ndarray) -> np.ndarray:
     return H
 
 
-def _step(loss: Loss, z: np.ndarray, u: np.ndarray) -> float:
-    """All of the move where the loss still falls at its end; else the longest part that is sure to."""
-
-    def slope(x: float) -> float:
-        return float(loss.weights(z + x * u) @ u)
-
-    return longest_ascent(slope, 1e-6, trials=20)
+def _step(loss: Loss, z: np.ndarray, u: np.ndarray, first: float) -> float:
+    """All of the move where the loss still falls at its end; else the part after which it hardly does."""
+    return newton_ascent(lambda x: float(loss.weights(z + x * u) @ u), first) if first > 0 else 0.0
 
 
 def _inside(w: np.ndarray, budget: float) -> np.ndarray:

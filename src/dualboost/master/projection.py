@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualboost.losses import SoftMargin
-from dualboost.master.line_search import longest_ascent
+from dualboost.master.line_search import newton_ascent
 from dualboost.master.newton import damped
 from dualboost.master.quadratic import nonnegative_quadratic
 from dualboost.sets import BoundSet
@@ -41,7 +41,8 @@ def entropy_projection(
         H = damped(loss.hessian(d, part))
         move = nonnegative_quadratic(H, excess[used] + H @ now, now) - now
         z, u = now @ part, move @ part
-        step = longest_ascent(_rise(weight_set, z, u, limit * float(move.sum())), 1e-6, trials=8)
+        first = float(excess[used] @ move)
+        step = newton_ascent(_rise(weight_set, z, u, limit * float(move.sum())), first) if first > 0 else 0.0
         multipliers[used] = np.maximum(now + step * move, 0.0)
         d = weight_set.entropic(multipliers @ columns, 1.0)
     return d, multipliers

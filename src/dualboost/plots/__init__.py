@@ -2,12 +2,14 @@
 
 from dualboost.plots.comparison import comparison_figure
 from dualboost.plots.model import convergence_plot, margin_plot, shape_figure, shape_plot, summary_figure
+from dualboost.plots.rates import rate_plot
 from dualboost.plots.style import require_matplotlib
 
 __all__ = [
     "comparison_figure",
     "convergence_plot",
     "margin_plot",
+    "rate_plot",
     "require_matplotlib",
     "shape_figure",
     "shape_plot",

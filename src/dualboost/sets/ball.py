@@ -191,7 +191,7 @@ class LpBall(BoundSet):
     def euclidean(self, v: np.ndarray) -> np.ndarray:
         if self._one_point:
             return np.array(self.rows.prior)
-        curve = Curve(self.rows, self.p, Euclidean(v, self.rows.prior, self.p))
+        curve = Curve(self.rows, self.p, Euclidean(v, self.rows, self.p))
         curve.level = self._near[1]
         d = curve.to_radius(self._log_radius, self._near[0])
         self._near = (curve.log_s, curve.level) if curve.log_s > -inf else self._near

@@ -49,7 +49,7 @@ class BoundSet(ABC):
 
     @abstractmethod
     def euclidean(self, v: np.ndarray) -> np.ndarray:
-        """The point of D nearest to v."""
+        """The point of D nearest to v, k copies counting k times: least sum of (d - v)^2 / (2 k) plus f(d)."""
 
     @abstractmethod
     def price(self, d: np.ndarray) -> float:

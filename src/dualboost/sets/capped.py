@@ -99,6 +99,8 @@ class CappedSimplex(BoundSet):
         self.radius = 0.0 if self._one_point else max(0.0, float(np.log(rows.max(ratio.max()))))
         # Caps in proportion to the prior leave one number, which the level of the projection absorbs.
         self.offset = np.zeros(1) if ratio.max() <= ratio.min() * (1 + 1e-15) else -np.log(ratio)
+        self._copies = np.ones(1) if rows.uniform else rows.prior * len(rows)  # up to a factor, which is no matter
+        self._cap_of_copy = ratio[: len(self.offset)] / len(rows)
         self.forget()
 
     def forget(self) -> None:
@@ -142,8 +144,13 @@ class CappedSimplex(BoundSet):
 
     def euclidean(self, v: np.ndarray) -> np.ndarray:
         d = np.empty_like(v)
-        self._shift = kernels.euclidean(v, self.caps, self._shift, d, self.rows.threads)
-        return d
+        threads = self.rows.threads
+        if self.rows.uniform:
+            self._shift = kernels.euclidean(v, self.caps, self._shift, d, threads)
+            return d
+        v = v / self._copies
+        self._shift = kernels.euclidean_of_copies(v, self._cap_of_copy, self._copies, self._shift, d, threads)
+        return np.minimum(self._copies * d, self.caps)
 
     def price(self, d: np.ndarray) -> float:
         return 0.0

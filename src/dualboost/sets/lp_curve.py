@@ -123,25 +123,25 @@ class Entropic(Element):
 
 
 class Euclidean(Element):
-    """Distance = |d - v|^2 / 2: prior (x - 1) + s (x^a - 1) = theta, or x = 0 where that has no positive solution."""
+    """Distance = sum of (d - v)^2 / (2 copies): (x - 1) / total + s (x^a - 1) = theta, or x = 0 if no x > 0 does."""
 
-    def __init__(self, v: np.ndarray, prior: np.ndarray, p: float):
-        self.prior, self.a, self.target = prior, p - 1.0, v - prior
+    def __init__(self, v: np.ndarray, rows: Rows, p: float):
+        self.share, self.a, self.target = 1.0 / rows.total, p - 1.0, (v / rows.prior - 1.0) / rows.total
 
     def solve(self, theta: np.ndarray, log_s: float) -> tuple[np.ndarray, np.ndarray]:
         s = exp(log_s)
-        right = np.maximum(theta + self.prior + s, 0.0)
+        right = np.maximum(theta + self.share + s, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_x = np.log(right / (self.prior + s)) if self.a == 1.0 else self._sum_of_powers(np.log(right), log_s)
-            factor = 1.0 / (self.prior * np.exp(log_x) + self.a * np.exp(log_s + self.a * log_x))
+            log_x = np.log(right / (self.share + s)) if self.a == 1.0 else self._sum_of_powers(np.log(right), log_s)
+            factor = 1.0 / (self.share * np.exp(log_x) + self.a * np.exp(log_s + self.a * log_x))
         return np.where(right > 0, log_x, -inf), np.where(right > 0, factor, 0.0)
 
     def _sum_of_powers(self, log_right: np.ndarray, log_s: float) -> np.ndarray:
-        """log x with prior x + s x^a = right, by Newton on the logarithm of both sides, convex and nearly linear."""
-        log_prior = np.log(self.prior)
-        log_x = np.minimum(log_right - log_prior, (log_right - log_s) / self.a)
+        """log x with share x + s x^a = right, by Newton on the logarithm of both sides, convex and nearly linear."""
+        log_share = log(self.share)
+        log_x = np.minimum(log_right - log_share, (log_right - log_s) / self.a)
         for _ in range(30):
-            first, second = log_prior + log_x, log_s + self.a * log_x
+            first, second = log_share + log_x, log_s + self.a * log_x
             both = np.logaddexp(first, second)
             share = np.exp(first - both)
             step = (both - log_right) / (share + self.a * (1.0 - share))

@@ -158,10 +158,10 @@ class LpPenalty(BoundSet):
         return frozen(d)
 
     def euclidean(self, v: np.ndarray) -> np.ndarray:
-        """argmin of |d - v|^2 / 2 + nu |d|_p."""
+        """argmin of sum of (d - v)^2 / (2 copies) + nu |d|_p."""
         if self.p == inf:
             return _nearest_at_price_of_maximum(v, self.rows, self._unit)
-        curve = Curve(self.rows, self.p, Euclidean(v, self.rows.prior, self.p))
+        curve = Curve(self.rows, self.p, Euclidean(v, self.rows, self.p))
         curve.level = self._near[1]
         d = curve.to_weight(log(self._unit), self._near[0])
         self._near = curve.log_s, curve.level
@@ -181,27 +181,32 @@ class LpPenalty(BoundSet):
 
 
 def _nearest_at_price_of_maximum(v: np.ndarray, rows: Rows, unit: float) -> np.ndarray:
-    """argmin of |d - v|^2 / 2 + unit * max(d / prior): caps c * prior, where what they cut off weighs `unit`."""
-    prior = rows.prior
-    low, high = -rows.max(-float((v - prior).min())), rows.max(float(v.max()))
-    last, d = np.nan, np.array(prior)
+    """argmin of sum of (d - v)^2 / (2 copies) + unit * max(d / prior), in densities x = d / prior and u = v / prior.
+
+    One cap c for all densities, where what it cuts off weighs `unit` a copy.
+    """
+    prior, u = rows.prior, v / rows.prior
+    low, high = -rows.max(-float((u - 1.0).min())), rows.max(float(u.max()))
+    last, x = np.nan, np.ones(len(rows))
+
+    def mass(chosen: np.ndarray) -> float:
+        return rows.add(float(prior[chosen].sum()))
 
     def too_much(c: float) -> tuple[float, float]:
         def missing(tau: float) -> tuple[float, float]:
-            x = np.clip(v - tau, 0.0, c * prior)
-            return 1.0 - rows.add(float(x.sum())), rows.add(float(np.count_nonzero((x > 0) & (x < c * prior))))
+            x = np.clip(u - tau, 0.0, c)
+            return 1.0 - rows.add(float(prior @ x)), mass((x > 0) & (x < c))
 
-        nonlocal last, d
-        last = increasing_root(missing, -rows.max(-float((v - c * prior).min())), high, last)
-        d = np.clip(v - last, 0.0, c * prior)
-        cut = np.maximum(v - last - c * prior, 0.0)
-        capped = cut > 0
-        free = max(rows.add(float(np.count_nonzero((d > 0) & ~capped))), 1.0)
-        slope = rows.add(float(prior[capped].sum())) ** 2 / free + rows.add(float((prior[capped] ** 2).sum()))
-        return unit - rows.add(float(prior @ cut)), slope
+        nonlocal last, x
+        last = increasing_root(missing, -rows.max(-float((u - c).min())), high, last)
+        x = np.clip(u - last, 0.0, c)
+        cut = np.maximum(u - last - c, 0.0)
+        capped = mass(cut > 0)
+        free = max(mass((x > 0) & (cut <= 0)), 1e-300)
+        return unit * rows.total - rows.add(float(prior @ cut)), capped * (1.0 + capped / free)
 
-    if rows.add(float(prior @ (v - prior))) - low <= unit:
-        return d  # even caps that leave only the prior are worth their price
+    if rows.add(float(prior @ (u - 1.0))) - low <= unit * rows.total:
+        return np.array(prior)  # even caps that leave only the prior are worth their price
     tallest = 1.0 / -rows.max(-float(prior.min()))
     increasing_root(too_much, 1.0, tallest, (1.0 + tallest) / 2)
-    return d / rows.add(float(d.sum()))
+    return prior * x / rows.add(float(prior @ x))

@@ -1,0 +1,253 @@
+"""Is a problem weak learnable, attainable, or a mixture, and which rows make it so (Telgarsky, section 5).
+
+The hard core is the largest set of rows that some weighting, positive on all of them, balances for every hypothesis.
+No rows: every row can have a positive margin (Theorem 11). All rows: the loss is minimised somewhere (Theorem 14).
+Otherwise the problem falls into these two (Theorem 17).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualboost.boosters import LPBoost
+from dualboost.diagnosis.duplicates import Duplicates
+from dualboost.diagnosis.finding import Finding, Verdict, Watch, by_program, verify
+from dualboost.diagnosis.generation import CoreSearch
+from dualboost.diagnosis.rates import promises
+from dualboost.diagnosis.report import Diagnosis
+from dualboost.game import Game, Pool, State
+from dualboost.learners import Learner, Matrix, Oracle, Stumps
+from dualboost.learners.base import Hypothesis
+from dualboost.learners.matrix import MatrixOracle
+from dualboost.losses import SoftMargin
+from dualboost.rows import Rows
+from dualboost.sets import Simplex
+from dualboost.solve import play
+
+__all__ = ["diagnose"]
+
+_PROGRAM = 1_000_000  # entries of a matrix up to which one linear program is quick
+_GAMMA_ROWS, _GAMMA_ROUNDS, _GAMMA_ACCURACY = 2_000, 50, 0.01  # the largest margin over a class is a program too
+
+
+def diagnose(
+    A,
+    y=None,
+    learner: Learner | None = None,
+    *,
+    sample_weight=None,
+    max_rounds: int = 1000,
+    watch: Watch | None = None,
+) -> Diagnosis:
+    """Say whether these hypotheses can fit these labels, which rows make it impossible, and prove it.
+
+    Parameters
+    ----------
+    A : array or scipy.sparse matrix of shape (m, n), or Oracle
+        Without `y`: the margin matrix A[i, j] = y_i h_j(x_i), or a learner that has been bound to data. With `y`: the
+        features of the rows.
+    y : array of shape (m,), optional
+        Labels of two classes, of any type.
+    learner : Learner, default Stumps()
+        The hypotheses; used with `y` only.
+    sample_weight : array of shape (m,), optional
+        Rows of weight 0 are absent. Other weights do not change the hard core, only the constants of the rates (and
+        where a binning learner cuts).
+    max_rounds : int
+        The most rounds of column generation; matrices of moderate size need none.
+    watch : callable, optional
+        Gets a `Progress` every round; a string that it returns ends the search, with what is known by then.
+
+    Returns
+    -------
+    Diagnosis
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost import diagnose
+    >>> report = diagnose(np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]))
+    >>> report.regime, report.hard_core
+    ('mixed', array([ True,  True, False]))
+    >>> X, y = np.array([[1.0], [2.0], [3.0], [3.0]]), ["no", "yes", "no", "yes"]
+    >>> print(diagnose(X, y).summary().splitlines()[1])
+    Of 4 rows, 2 are separable and 2 are in the hard core.
+    """
+    if not (isinstance(max_rounds, (int, np.integer)) and not isinstance(max_rounds, bool) and max_rounds >= 1):
+        raise ValueError(f"max_rounds must be a whole number of at least 1, not {max_rounds!r}.")
+    if not (learner is None or isinstance(learner, Learner)):
+        raise ValueError(f"learner must be a Learner such as Stumps(), not {learner!r}.")
+    if isinstance(A, Oracle):
+        if y is not None or sample_weight is not None:
+            raise ValueError("A bound learner has its labels and row weights already: give it alone.")
+        return _of_class(A, Duplicates.unknown(len(A.rows)), max_rounds, watch)
+    if y is None and learner is not None:
+        raise ValueError("A learner needs labels: diagnose(X, y, learner).")
+    A = _table(A)
+    present, rows = _rows_of(sample_weight, A.shape[0])
+    A = A if present.all() else A[present]
+    if y is None:
+        found = _of_matrix(Matrix().bind(A, None, rows), max_rounds, watch)
+    else:
+        signs = _signs(y, present)
+        oracle = (Stumps() if learner is None else learner).bind(A, signs, rows)
+        found = _of_class(oracle, Duplicates.in_data(A, signs), max_rounds, watch)
+    return found if present.all() else _with_absent_rows(found, present)
+
+
+# ---- input ----------------------------------------------------------------------------------------------------------
+
+
+def _table(A):
+    A = A.tocsr() if hasattr(A, "tocsr") else np.asarray(A)
+    if A.ndim != 2 or 0 in A.shape:
+        raise ValueError(
+            "diagnose needs a table that is not empty: a margin matrix A[i, j] = y_i h_j(x_i), or features with labels."
+        )
+    return A
+
+
+def _rows_of(sample_weight, m: int) -> tuple[np.ndarray, Rows]:
+    """Which rows are present, and what they count."""
+    if sample_weight is None:
+        return np.ones(m, dtype=bool), Rows.of(m)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (m,) or not np.all(weights >= 0) or not weights.max() > 0:
+        raise ValueError("sample_weight must hold one non-negative finite number per row, and not only zeros.")
+    return weights > 0, Rows.of(weights[weights > 0])
+
+
+def _signs(y, present: np.ndarray) -> np.ndarray:
+    y = np.asarray(y)
+    if y.shape != present.shape:
+        raise ValueError(f"y must hold one label for each of the {len(present)} rows, not be of shape {y.shape}.")
+    classes, codes = np.unique(y[present], return_inverse=True)
+    if len(classes) != 2:
+        raise ValueError(f"diagnose needs rows of two classes, but y has {len(classes)}.")
+    return np.where(codes == 1, 1, -1).astype(np.int8)
+
+
+# ---- the search -----------------------------------------------------------------------------------------------------
+
+
+def _of_matrix(oracle: MatrixOracle, max_rounds: int, watch: Watch | None) -> Diagnosis:
+    """With the columns scaled to a largest entry of 1 for the search, which leaves the core as it is."""
+    A = oracle.A
+    largest = (abs(A).max(axis=0).toarray() if sp.issparse(A) else np.abs(A).max(axis=0)).ravel()
+    scale = np.where(largest > 0, largest, 1.0)
+    scaled = Matrix().bind(A.multiply(1.0 / scale) if sp.issparse(A) else A / scale, None, oracle.rows)
+    duplicates = Duplicates.in_matrix(A)
+    finding, verdict = _best_search(scaled, duplicates, max_rounds, watch)
+    w = scaled.spread(finding.hypotheses, verdict.w) / scale
+    w = w / max(np.abs(w).sum(), np.finfo(np.float64).tiny)
+    edge = float(oracle.best(verdict.psi).bound) if verdict.psi.any() else 0.0
+    verdict = replace(verdict, w=w, margins=A @ w, edge=edge)
+    return _diagnosis(oracle, replace(finding, hypotheses=range(len(w))), verdict, duplicates)
+
+
+def _best_search(oracle: MatrixOracle, duplicates: Duplicates, max_rounds: int, watch: Watch | None):
+    """One linear program; column generation for what is too large for that, or where its answer proves too little."""
+    if np.prod(oracle.A.shape) <= _PROGRAM:
+        A = oracle.A.toarray() if sp.issparse(oracle.A) else oracle.A
+        finding = by_program(A, duplicates.copy_of)
+        verdict = verify(oracle, finding)
+        if (verdict.on | verdict.off).all():
+            return finding, verdict
+    finding = CoreSearch(oracle, duplicates.copy_of).run(max_rounds, watch)
+    return finding, verify(oracle, finding)
+
+
+def _of_class(oracle: Oracle, duplicates: Duplicates, max_rounds: int, watch: Watch | None) -> Diagnosis:
+    finding = CoreSearch(oracle, duplicates.copy_of).run(max_rounds, watch)
+    verdict = verify(oracle, finding)
+    kept = np.flatnonzero(verdict.w)
+    finding = replace(finding, hypotheses=[finding.hypotheses[j] for j in kept.tolist()])
+    return _diagnosis(oracle, finding, replace(verdict, w=verdict.w[kept]), duplicates)
+
+
+# ---- the record -----------------------------------------------------------------------------------------------------
+
+
+def _diagnosis(oracle: Oracle, finding: Finding, verdict: Verdict, duplicates: Duplicates) -> Diagnosis:
+    pairs = duplicates.contradictions()
+    if not verdict.on.any() and not verdict.off.all():
+        verdict = _interim(oracle, verdict, pairs)
+    undecided = ~(verdict.on | verdict.off)
+    regime = _regime(verdict.on, verdict.off)
+    gamma, gamma_bound = _gamma(oracle, finding.hypotheses, verdict)
+    return Diagnosis(
+        regime, verdict.on, undecided, verdict.psi, verdict.w, verdict.margins, verdict.edge, gamma, gamma_bound,
+        pairs, promises(regime, gamma, oracle.rows), finding.hypotheses, finding.n_rounds, finding.status,
+    )  # fmt: skip
+
+
+def _interim(oracle: Oracle, verdict: Verdict, pairs) -> Verdict:
+    """A search that ended early proves nothing by its weighting; rows that contradict each other prove themselves."""
+    psi = np.zeros(len(verdict.on))
+    for one, other in pairs:
+        psi[one], psi[other] = 0.5 / len(pairs) / len(one), 0.5 / len(pairs) / len(other)
+    edge = float(oracle.best(psi).bound) if pairs else 0.0
+    return replace(verdict, on=psi > 0, off=verdict.off & (psi == 0), psi=psi, edge=edge)
+
+
+def _regime(on: np.ndarray, off: np.ndarray) -> str:
+    if off.all():
+        return "weak learnable"
+    if on.all():
+        return "attainable"
+    return "mixed" if on.any() and off.any() else "undecided"
+
+
+def _gamma(oracle: Oracle, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> tuple[float, float]:
+    """The largest margin that all rows can have: reached, and the most possible."""
+    if verdict.on.any():
+        return 0.0, 0.0
+    reached, bound = max(float(verdict.margins.min()), 0.0), _least_edge(oracle, verdict.margins)
+    listed = isinstance(oracle, MatrixOracle) and np.prod(oracle.A.shape) <= _PROGRAM
+    if not verdict.off.all() or not (listed or len(oracle.rows) <= _GAMMA_ROWS):
+        return reached, bound
+    game = Game(
+        SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9, rtol=0.0 if listed else _GAMMA_ACCURACY
+    )
+    booster = LPBoost()
+    start = booster.start(game, None if listed else _as_state(game, hypotheses, verdict))
+    certificate = play(game, booster, 10 * len(hypotheses) if listed else _GAMMA_ROUNDS, start).certificate
+    return max(reached, certificate.objective), min(bound, certificate.bound)
+
+
+def _as_state(game: Game, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> State:
+    """The separating ensemble as the end of a run that another may go on from."""
+    pool = Pool()
+    for hypothesis in hypotheses:
+        pool.number(hypothesis)
+    return State(verdict.w, verdict.margins, np.array(game.rows.prior), game.loss, pool)
+
+
+def _least_edge(oracle: Oracle, z: np.ndarray) -> float:
+    """The smallest of the largest edges under a few row weights, from equal ones to those on the smallest margins."""
+    sharpness = np.append(0.0, 2.0 ** np.arange(10)) / max(float(np.ptp(z)), 1e-300)
+    weights = (np.exp(-x * (z - z.min())) for x in sharpness)
+    return min(float(oracle.best(d / d.sum()).bound) for d in weights)
+
+
+def _with_absent_rows(found: Diagnosis, present: np.ndarray) -> Diagnosis:
+    """Rows of weight 0 belong to neither side: not in the core, without weight, their margin unknown."""
+
+    def spread(values: np.ndarray, fill) -> np.ndarray:
+        full = np.full(len(present), fill, dtype=values.dtype)
+        full[present] = values
+        return full
+
+    number = np.flatnonzero(present)
+    return replace(
+        found,
+        hard_core=spread(found.hard_core, False),
+        undecided=spread(found.undecided, False),
+        weighting=spread(found.weighting, 0.0),
+        margins=spread(found.margins, np.nan),
+        contradictions=tuple((number[one], number[other]) for one, other in found.contradictions),
+    )

@@ -24,8 +24,8 @@ def wolfe_step(along: Along, limit: float, decrease: float = 1 / 3, flatten: flo
     Examples
     --------
     >>> from dualboost.master.wolfe import wolfe_step
-    >>> wolfe_step(lambda x: ((x - 3) ** 2, 2 * (x - 3)), limit=60)
-    2.0
+    >>> wolfe_step(lambda x: ((x - 5) ** 2, 2 * (x - 5)), limit=60)
+    4.0
     """
     value, slope = along(0.0)
 

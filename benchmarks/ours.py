@@ -13,7 +13,7 @@ from benchmarks.peers import MAX_BINS
 from benchmarks.timing import Clock, time_each
 
 NU = 0.1
-BURST = 64
+BURST = 128
 TOL = 0.01
 
 

@@ -85,6 +85,7 @@ def run(options: argparse.Namespace, found: dict[str, Any]) -> None:
     with threadpool_limits(1):
         measure_shapes(shapes, options.quick, effort, found)
     show(report.rounds_table(shapes, found["sizes"], found["rounds"]))
+    show(report.adaboost_table(shapes, found["rounds"]))
     show(report.binning_table(shapes, found["binning"]))
     show(report.sum_table(found["codes"], found["rounds"]))
     if options.extras:

@@ -13,6 +13,7 @@ from benchmarks.peers import MAX_BINS
 from benchmarks.timing import Clock, time_each
 
 NU = 0.1
+BURST = 128
 TOL = 0.01
 
 
@@ -86,6 +87,43 @@ class DualboostEveryColumn(Dualboost):
         taken = super().rounds(n, clock)
         self.mode = ""
         return taken
+
+
+class DualboostAdaBoost(Dualboost):
+    """The loop with AdaBoost's rounds: coordinate descent on the exponential loss, in bursts as `play` makes them."""
+
+    name = "dualboost, AdaBoost"
+
+    def _restart(self) -> None:
+        from dualboost.boosters import CoordinateDescent
+        from dualboost.game import Game
+        from dualboost.losses import Exponential
+
+        rows = self._game.rows
+        self._game = Game(Exponential().bind(rows), self._oracle, rows, budget=np.inf, tol=1e-7)
+        self._booster = CoordinateDescent("adaboost")
+        self._state = self._booster.start(self._game)
+
+    def rounds(self, n: int, clock: Clock = time.process_time) -> list[float]:
+        """One burst of the length that `play` uses; all of its rounds count as its mean."""
+        began, played = clock(), self._burst(BURST)
+        return [(clock() - began) / played] * n
+
+
+class DualboostLogistic(DualboostAdaBoost):
+    """The loop with rounds on the logistic loss, as the peers': all weights anew each round."""
+
+    name = "dualboost, logistic"
+
+    def _restart(self) -> None:
+        from dualboost.boosters import CoordinateDescent
+        from dualboost.game import Game
+        from dualboost.losses import Logistic
+
+        rows = self._game.rows
+        self._game = Game(Logistic().bind(rows), self._oracle, rows, budget=np.inf, tol=1e-7)
+        self._booster = CoordinateDescent("closed")
+        self._state = self._booster.start(self._game)
 
 
 class DualboostEstimator:

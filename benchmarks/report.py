@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.ours import Dualboost, DualboostEveryColumn
-from benchmarks.sections import BINNERS, PLAIN_SUM, RACERS, Result, Results
+from benchmarks.ours import Dualboost, DualboostAdaBoost, DualboostEveryColumn
+from benchmarks.sections import BINNERS, PEERS, PLAIN_SUM, RACERS, Result, Results
 from benchmarks.shapes import Shape
 
 OURS, EVERY_COLUMN = Dualboost.name, DualboostEveryColumn.name
@@ -81,8 +81,8 @@ def cell(result: Result | None, ours: Result) -> str:
     return duration(result.seconds) + ratio + mode
 
 
-def results_row(name: str, results: Results, columns: list[str]) -> list[str]:
-    ours = results.get(OURS, Result())
+def results_row(name: str, results: Results, columns: list[str], base: str = OURS) -> list[str]:
+    ours = results.get(base, Result())
     return [name, *(cell(results.get(column), ours) for column in columns)]
 
 
@@ -93,6 +93,13 @@ def rounds_table(shapes: list[Shape], sizes: dict[str, str], measured: dict[str,
         for shape in shapes
     ]
     return "## CPU time per round, one thread\n\n" + table(["shape", *columns, "aim: LightGBM"], rows)
+
+
+def adaboost_table(shapes: list[Shape], measured: dict[str, Results]) -> str:
+    """The same samples, as multiples of the time of our AdaBoost round."""
+    columns = [DualboostAdaBoost.name, *(kind.name for kind in PEERS)]
+    rows = [results_row(shape.name, measured[shape.name], columns, DualboostAdaBoost.name) for shape in shapes]
+    return "## The same, against AdaBoost rounds of ours\n\n" + table(["shape", *columns], rows)
 
 
 def binning_table(shapes: list[Shape], measured: dict[str, Results]) -> str:

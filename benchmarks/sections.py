@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.ours import Dualboost, DualboostEstimator, DualboostEveryColumn
+from benchmarks.ours import Dualboost, DualboostAdaBoost, DualboostEstimator, DualboostEveryColumn, DualboostLogistic
 from benchmarks.peers import AdaBoost, Contender, HistGradientBoosting, LightGBM, LightGBMAllStumps, XGBoost
 from benchmarks.shapes import Data
 from benchmarks.timing import Sampler, Skip, Turns, interleave, one_cell, progress, time_each
 
-RACERS = (Dualboost, DualboostEveryColumn, LightGBM, LightGBMAllStumps, XGBoost, HistGradientBoosting, AdaBoost)
+OURS = (Dualboost, DualboostEveryColumn, DualboostAdaBoost, DualboostLogistic)
+PEERS = (LightGBM, LightGBMAllStumps, XGBoost, HistGradientBoosting, AdaBoost)
+RACERS = (*OURS, *PEERS)
 BINNERS = (Dualboost, LightGBM, LightGBMAllStumps, XGBoost)
 PREDICTORS = (DualboostEstimator, LightGBM, XGBoost)
 STUMPS = 500

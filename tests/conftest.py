@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ import reference_trees
 from dualboost.boosters import (
     AdaBoostStar,
     Booster,
+    CoordinateDescent,
     Corrective,
     CorrectiveFrankWolfe,
     Euclidean,
@@ -35,7 +36,7 @@ from dualboost.game import Game
 from dualboost.learners import NZDD, Answer, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
 from dualboost.learners.averaging import Averaging, Mixture
 from dualboost.learners.nzdd import Conjunctions, Intervals, Rules, Thresholds
-from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
+from dualboost.losses import Exponential, Logistic, Loss, Separable, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Balanced, Ball, BinaryEntropy, Capped, Groups, Penalty, Simplex, WeightSet
 from dualboost.sets.binary_entropy import BinaryEntropySimplex
@@ -297,6 +298,10 @@ OPEN_LEARNERS = {
 # ---- boosters -------------------------------------------------------------------------------------------------------
 
 BOOSTERS: dict[str, Booster] = {
+    "AdaBoost": CoordinateDescent("adaboost"),
+    "coordinate descent, Wolfe": CoordinateDescent("wolfe"),
+    "coordinate descent, closed": CoordinateDescent("closed", learning_rate=0.5),
+    "coordinate descent, exact": CoordinateDescent("exact"),
     "corrective": Corrective(),
     "corrective, search": Corrective(step="search"),
     "corrective, printed": Corrective(stop="printed"),
@@ -339,6 +344,9 @@ LINEAR = (FrankWolfe, LPBoost, MLPBoost, SoftBoost, AdaBoostStar, ServedioSmooth
 OTHER_ENDS = (ServedioSmoothBoost,)
 """Boosters that end when another promise is kept than the accuracy asked."""
 
+SEPARABLE = (CoordinateDescent,)
+"""Boosters for losses that add up over the rows."""
+
 
 ASCENTS = (MirrorAscent, SparseBoost, MadaBoost)
 """Boosters that promise a training error, not a gap that closes; they need a set of row weights."""
@@ -367,7 +375,11 @@ def most_questions(booster: Booster, t: int) -> int:
 
 def refused(booster: Booster, game: Game, linear: bool) -> bool:
     """Whether the booster cannot play this game; then it must say so in one sentence before computing."""
-    if isinstance(booster, ASCENTS):
+    if isinstance(booster, SEPARABLE):
+        exponential = booster.line_search == "adaboost"
+        wanted, why = (Exponential, "exponential loss|adds up") if exponential else (Separable, "adds up")
+        reason, linear = "" if isinstance(game.loss, wanted) else why, False
+    elif isinstance(booster, ASCENTS):
         reason = ascent_refusal(booster, game)
     else:
         reason = "" if linear or not isinstance(booster, LINEAR) else "linear program"
@@ -381,6 +393,13 @@ def refused(booster: Booster, game: Game, linear: bool) -> bool:
         with pytest.raises(ValueError, match=reason):
             booster.start(game)
     return bool(reason)
+
+
+def suited(booster: Booster, game: Game) -> Game:
+    """The game, or the one on the same rows and hypotheses that a booster of separable losses plays."""
+    if not isinstance(booster, SEPARABLE):
+        return game
+    return replace(game, loss=Exponential().bind(game.rows), budget=np.inf, tol=1e-4)
 
 
 # ---- problems made of them ------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from conftest import (
     most_questions,
     problem,
     refused,
+    suited,
 )
 from dualboost.boosters import Booster, Corrective
 from dualboost.boosters.corrective import rounds_needed
@@ -148,7 +149,8 @@ def snapshot(state: State) -> tuple:
 @pytest.mark.parametrize("order", ["forget first", "pickle first"])
 def test_resumed_is_continued_to_the_bit(booster, set_name, learner_name, order):
     def fresh():
-        return problem(SETS[set_name], LEARNERS[learner_name], m=12, seed=2, tol=0.01, weights=WEIGHTS).game
+        made = problem(SETS[set_name], LEARNERS[learner_name], m=12, seed=2, tol=0.01, weights=WEIGHTS)
+        return suited(booster, made.game)
 
     if refused(booster, fresh(), linear=True):
         return
@@ -178,7 +180,7 @@ def test_rounds_can_be_sliced_and_zipped(booster):
     """Two runs side by side are the two runs apart; a slice is a prefix."""
 
     def fresh(name):
-        return problem(SETS[name], LEARNERS["matrix, signs"], seed=4, tol=0.01).game
+        return suited(booster, problem(SETS[name], LEARNERS["matrix, signs"], seed=4, tol=0.01).game)
 
     name = "simplex" if refused(booster, fresh("nu 0.3"), linear=True) else "nu 0.3"
 

@@ -26,6 +26,7 @@ EXEMPT = {
     "Booster",
     "Norm",
     "Solution",
+    "Separable",
     "Comparison",
 }
 EXEMPT |= {"Regularizer"}

@@ -185,7 +185,7 @@ def test_weight_k_is_k_copies(case):
 def test_smoothed_is_within_half_of_tol(case, weights, tol):
     loss = bound(case, weights)
     smooth = loss.smoothed(tol)
-    if getattr(loss, "eta", np.inf) < np.inf:
+    if isinstance(loss, SoftMargin) and loss.eta < np.inf:
         loss = SoftMargin(loss.set)
     for z in margin_vectors(len(weights)):
         assert loss.value(z) - tol / 2 - 1e-12 <= smooth.value(z) <= loss.value(z) + 1e-12 * (1 + abs(loss.value(z)))

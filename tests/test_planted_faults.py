@@ -16,10 +16,20 @@ import test_learners
 import test_losses
 import test_sets
 import test_solve
+import test_theorems_descent
 import test_theorems_margin
 import test_theorems_mirror
 from conftest import LEARNERS, LOSSES, SETS, problem
-from dualboost.boosters import Corrective, Entropic, Euclidean, corrective, mada, mirror_ascent, sparse
+from dualboost.boosters import (
+    Corrective,
+    Entropic,
+    Euclidean,
+    coordinate_descent,
+    corrective,
+    mada,
+    mirror_ascent,
+    sparse,
+)
 from dualboost.game import State
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.learners.stumps import StumpOracle
@@ -32,6 +42,7 @@ from dualboost.sets.groups import GroupedSimplex
 
 COUNTS = np.array([1, 3, 1, 2, 1, 1, 4, 1, 2.0])
 INSTANCE = test_theorems_margin.instance(1)
+DESCENT = np.random.default_rng(2).uniform(-1, 1, (11, 6))
 
 
 def a_short_run() -> State:
@@ -70,6 +81,8 @@ CHECKS = {
     "state": a_short_run,
     "progress": lambda: test_theorems_margin.check_progress(INSTANCE, Capped(nu=0.25), Corrective(), 0.1, 60),
     "Figure 1": lambda: test_theorems_margin.check_against_slow_twin(INSTANCE, Capped(nu=0.25), np.full(14, 1 / 3.5)),
+    "descent": lambda: test_theorems_descent.check_decrease(DESCENT, Logistic(), "closed", np.ones(len(DESCENT))),
+    "descent state": lambda: test_theorems_descent.test_the_state_every_round("matrix, reals", "closed"),
     "certificate": a_solution,
     "groups": lambda: [test_groups.test_any_limits.hypothesis.inner_test(seed, 9) for seed in range(12)],
     "Algorithm 1": lambda: [
@@ -170,6 +183,15 @@ FAULTS = {
         "moved",
         lambda original: lambda game, z, column, step, target: original(game, z, column, step, -target),
         ("state", "progress"),
+    ),
+    "steps of descent three times too long": Fault(
+        coordinate_descent, "closed_step", result(lambda step: 3 * step), ("descent",)
+    ),
+    "steps of descent reversed in the ensemble": Fault(
+        coordinate_descent,
+        "added",
+        lambda original: lambda w, size, number, step: original(w, size, number, -step),
+        ("descent state",),
     ),
     "weights not shrunk": Fault(
         corrective,

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dualboost.diagnosis import Diagnosis, diagnose
     from dualboost.estimators import (
+        AdaBoostClassifier,
         Comparison,
         ERLPBoostClassifier,
         FrankWolfeBoostClassifier,
+        LogisticBoostClassifier,
         LPBoostClassifier,
         MABoostClassifier,
         MadaBoostClassifier,
@@ -32,11 +34,13 @@ if TYPE_CHECKING:
     from dualboost.solve import Solution, solve
 
 __all__ = [
+    "AdaBoostClassifier",
     "Comparison",
     "Diagnosis",
     "ERLPBoostClassifier",
     "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
+    "LogisticBoostClassifier",
     "MABoostClassifier",
     "MLPBoostClassifier",
     "MadaBoostClassifier",

@@ -2,7 +2,8 @@
 
     minimise F(A w) over ‖w‖₁ <= budget   <->   maximise -F*(-d) - budget * (largest edge under d)
 
-over ensembles w on the left and row weights d on the right. Every round asks the learner, certifies the state as it
+over ensembles w on the left and row weights d on the right. An infinite budget is allowed: then nothing is proved, and
+the bound is infinite. Every round asks the learner, certifies the state as it
 stands, shows it to the caller, then updates it.
 """
 
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dualboost import kernels
 from dualboost.learners.base import Answer, Hypothesis, Oracle
 from dualboost.losses.base import Loss
 from dualboost.rows import Rows
@@ -23,7 +25,9 @@ from dualboost.rows import Rows
 if TYPE_CHECKING:
     from dualboost.boosters.base import Booster
 
-__all__ = ["Best", "Certificate", "Game", "Pool", "State", "rounds"]
+__all__ = ["Best", "Certificate", "Game", "Pool", "State", "ask_scaled", "rounds"]
+
+_ROUNDING = 4 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,7 @@ class Game:
             raise ValueError(f"tol is the accuracy asked and must be above 0 and finite, not {self.tol!r}.")
         if not (isinstance(self.rtol, Real) and self.rtol >= 0):
             raise ValueError(f"rtol is a relative accuracy and must be a number of at least 0, not {self.rtol!r}.")
-        if not (isinstance(self.budget, Real) and 0 < self.budget < np.inf):
+        if not (isinstance(self.budget, Real) and self.budget > 0):
             raise ValueError(f"The budget bounds the weight of the ensemble and must be above 0, not {self.budget!r}.")
 
     def columns_of(self, hypotheses: Iterable[Hypothesis]) -> np.ndarray:
@@ -174,7 +178,20 @@ def rounds(game: Game, booster: Booster, state: State | None = None) -> Iterator
 
 def certify(game: Game, state: State, answer: Answer) -> Certificate:
     """What the state's ensemble reaches and what its row weights prove, this round alone."""
-    return Certificate(-game.loss.value(state.z), game.loss.conjugate(state.d) + game.budget * answer.bound)
+    return Certificate(-game.loss.value(state.z), proved(game, state.d, answer.bound))
+
+
+def proved(game: Game, d: np.ndarray, largest_edge: float) -> float:
+    """What no ensemble exceeds if no hypothesis has a larger edge under d. Without a budget: nothing."""
+    return game.loss.conjugate(d) + game.budget * largest_edge if game.budget < np.inf else np.inf
+
+
+def ask_scaled(oracle: Oracle, d: np.ndarray, k: int = 1) -> Answer:
+    """The learner's answer under weights of any sum: it is asked about them scaled to sum 1."""
+    shares, mass = kernels.scaled_to_one(d, oracle.rows.threads)
+    answer = oracle.best(shares, k)
+    # Scaling rounds every weight and the answer; the bound covers it.
+    return replace(answer, edges=answer.edges * mass, bound=(answer.bound + _ROUNDING) * mass)
 
 
 def replace_best(state: State, now: Certificate) -> State:
@@ -182,7 +199,7 @@ def replace_best(state: State, now: Certificate) -> State:
     best = state.best
     if now.objective > best.objective:
         best = Best(now.objective, state.w, best.bound, best.d)
-    if now.bound < best.bound:
+    if now.bound < best.bound or best.bound == np.inf:  # while nothing is proved, the latest
         best = Best(best.objective, best.w, now.bound, state.d)
     return state if best is state.best else replace(state, best=best)
 

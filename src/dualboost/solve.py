@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dualboost.boosters import Booster, TotallyCorrective
-from dualboost.game import INTERRUPTED, Certificate, Game, State, rounds
+from dualboost.game import INTERRUPTED, Certificate, Game, State, ask_scaled, proved, rounds
 from dualboost.learners import Matrix, Oracle
 from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
@@ -97,7 +97,7 @@ def solve(
         The accuracy asked: stops the run and sets the smoothing.
     max_rounds : int
     budget : float
-        The largest sum of the absolute weights; 1 for margins.
+        The largest sum of the absolute weights; 1 for margins, infinite for coordinate descent (then `bound` is, too).
     sample_weight : array of shape (m,), optional
         Weight k is k copies of the row; rows of weight 0 are absent (their distribution is 0).
 
@@ -240,7 +240,9 @@ def finish(game: Game, state: State, status: str, log: list) -> Outcome:
     game.forget()
     z = game.oracle.margins(names, weights) if len(kept) else np.zeros(len(game.rows))
     d = state.best.proof
-    proof = game.loss.conjugate(d) + game.budget * game.oracle.best(d).bound
+    whole = d.sum() <= 1 + 1e-9  # a learner is asked about weights of sum 1 at most
+    largest = game.oracle.best(d).bound if whole else ask_scaled(game.oracle, d).bound
+    proof = proved(game, d, largest)
     certificate = Certificate(-game.loss.value(z), proof)
     columns = zip(("objective", "bound", "edge", "size"), zip(*log, strict=True), strict=True)
     history = {name: np.array(values) for name, values in columns}

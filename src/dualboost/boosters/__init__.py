@@ -1,6 +1,7 @@
 """What to ask the learner and what to do with the answer: one file a booster, see `base` for what one must say."""
 
 from dualboost.boosters.base import Booster
+from dualboost.boosters.coordinate_descent import CoordinateDescent
 from dualboost.boosters.corrective import Corrective
 from dualboost.boosters.corrective_frank_wolfe import CorrectiveFrankWolfe
 from dualboost.boosters.frank_wolfe import FrankWolfe
@@ -19,6 +20,7 @@ from dualboost.boosters.totally_corrective import ERLPBoost, TotallyCorrective
 __all__ = [
     "AdaBoostStar",
     "Booster",
+    "CoordinateDescent",
     "Corrective",
     "CorrectiveFrankWolfe",
     "ERLPBoost",

@@ -1,6 +1,7 @@
 """scikit-learn classes: they choose the parts, play the game and keep flat arrays."""
 
 from dualboost.estimators.compare import Comparison, compare
+from dualboost.estimators.descent import AdaBoostClassifier, LogisticBoostClassifier
 from dualboost.estimators.family import (
     ERLPBoostClassifier,
     LPBoostClassifier,
@@ -19,10 +20,12 @@ from dualboost.estimators.mirror import (
 from dualboost.estimators.reweight import reweight
 
 __all__ = [
+    "AdaBoostClassifier",
     "Comparison",
     "ERLPBoostClassifier",
     "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
+    "LogisticBoostClassifier",
     "MABoostClassifier",
     "MLPBoostClassifier",
     "MadaBoostClassifier",

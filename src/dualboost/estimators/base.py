@@ -154,21 +154,28 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         return self.predictor_.scores(X, thread_count(self.n_jobs))
 
     def _votes(self, X) -> np.ndarray:
-        votes = [model._scores(X) for model in self.estimators_]
+        return self._side_by_side([model._scores(X) for model in self.estimators_])
+
+    def _side_by_side(self, votes: list[np.ndarray]) -> np.ndarray:
+        """The votes of the models of all classes, made comparable."""
         if _has_probabilities(self):
             votes = [_log_odds(model.link_.of(vote)) for model, vote in zip(self.estimators_, votes, strict=True)]
         return np.column_stack(votes)
 
     def predict(self, X):
         """The class that wins the vote; a tie goes to the class that comes first."""
-        votes = self.decision_function(X)
+        return self._winners(self.decision_function(X))
+
+    def _winners(self, votes: np.ndarray) -> np.ndarray:
         winner = (votes > 0).astype(int) if votes.ndim == 1 else np.argmax(votes, axis=1)
         return self.classes_[winner]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
         """The probability of each class; the likeliest is the one that `predict` names."""
-        votes = self.decision_function(X)
+        return self._chances(self.decision_function(X))
+
+    def _chances(self, votes: np.ndarray) -> np.ndarray:
         if votes.ndim == 2:
             odds = 1 / (1 + np.exp(-votes))
             return odds / odds.sum(axis=1, keepdims=True)

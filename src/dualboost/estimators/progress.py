@@ -53,7 +53,9 @@ def progress(title: str, max_rounds: int, verbose: int) -> Iterator[Watch | None
 
 
 def describe(state: State) -> str:
-    """The certified interval in a few words."""
+    """The certified interval in a few words; without a budget there is only the loss."""
+    if state.best.bound == float("inf"):
+        return f"loss {-state.best.objective:.4g}"
     return f"margin {state.best.objective:.4f} .. {state.best.bound:.4f}"
 
 

@@ -231,3 +231,34 @@ def nzdd_gather(label_start: _Longs, labels: _Ints, values: _Doubles, out: _Doub
 def nzdd_scatter(label_start: _Longs, labels: _Ints, flow: _Doubles, out: _Doubles) -> None: ...
 def nzdd_push(start: _Longs, head: _Ints, sums: _Doubles, scale: float, total: _Doubles, flow: _Doubles) -> None: ...
 def nzdd_extremes(start: _Longs, head: _Ints, sums: _Doubles, low: _Doubles, high: _Doubles) -> None: ...
+
+# ---- coordinate descent
+
+class _DescentRounds(TypedDict):
+    # of each question
+    features: _Ints
+    cuts: _Ints
+    missing_right: _Bytes
+    edges: _Doubles
+    values: _Doubles
+    # of each move
+    steps: _Doubles
+    # at the end
+    z: _Doubles
+    reached: bool
+    stuck: bool
+    interrupt: BaseException | None
+
+def exponential(x: _Doubles) -> _Doubles: ...
+def sigmoid(x: _Doubles) -> _Doubles: ...
+def softplus(x: _Doubles) -> _Doubles: ...
+def scaled_to_one(d: _Doubles, threads: int = 1) -> tuple[_Doubles, float]: ...
+def descent_rounds(
+    search: StumpSearch,
+    kind: tuple[str, str],
+    z: _Doubles,
+    prior: _Doubles,
+    settings: tuple[float, float],
+    rounds: int,
+    threads: int = 1,
+) -> _DescentRounds: ...

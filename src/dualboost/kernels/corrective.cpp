@@ -1,9 +1,9 @@
 // The corrective booster's rounds as Python sees them: checks at the boundary, results as new arrays.
 #include "corrective_run.hpp"
+#include "run_results.hpp"
 
 #include <nanobind/stl/tuple.h>
 
-#include <chrono>
 #include <tuple>
 
 namespace dualboost {
@@ -11,9 +11,6 @@ namespace {
 
 using In = Vector<const double>;
 using namespace nb::literals;
-using Clock = std::chrono::steady_clock;
-
-constexpr auto kBetweenSignals = std::chrono::milliseconds(50);
 
 int64_t length(const In &v) { return static_cast<int64_t>(v.shape(0)); }
 
@@ -77,37 +74,6 @@ CorrectiveProblem read_problem(StumpSearch &search, const In &z, const In &d, co
 
 // ---- Results --------------------
 
-template <class T> nb::object new_vector(const T *values, size_t size) {
-    auto *copy = new T[size];
-    std::copy(values, values + size, copy);
-    nb::capsule owner(copy, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy, {size}, owner));
-}
-template <class T> nb::object new_vector(const std::vector<T> &values) { return new_vector(values.data(), values.size()); }
-
-// Memory for a vector over the rows that may become a result: untouched until used, and handed over without a copy.
-class Room {
-public:
-    explicit Room(int64_t m) : data_(new double[static_cast<size_t>(m)]), m_(m) {}
-    double *data() const { return data_.get(); }
-    nb::object release() {
-        double *data = data_.release();
-        nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<double *>(p); });
-        return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(data, {static_cast<size_t>(m_)}, owner));
-    }
-
-private:
-    std::unique_ptr<double[]> data_;
-    int64_t m_;
-};
-
-// A vector of the run: the room it lies in, or a copy where it is still the caller's.
-nb::object vector_of(const double *values, int64_t m, std::initializer_list<Room *> rooms) {
-    for (Room *room : rooms)
-        if (room->data() == values) return room->release();
-    return new_vector(values, static_cast<size_t>(m));
-}
-
 void add_records(const CorrectiveRecords &records, nb::dict &result) {
     std::vector<int32_t> features, cuts;
     std::vector<uint8_t> missing_right;
@@ -127,26 +93,6 @@ void add_records(const CorrectiveRecords &records, nb::dict &result) {
 }
 
 // ---- The run --------------------
-
-// Looks for signals now and then; what a handler raised is kept for the caller, who gets the finished rounds with it.
-class SignalWatch {
-public:
-    bool operator()() {
-        Clock::time_point now = Clock::now();
-        if (now - last_ < kBetweenSignals) return false;
-        last_ = now;
-        nb::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() == 0) return false;
-        nb::python_error raised;
-        raised_ = nb::borrow<nb::object>(raised.value());
-        return true;
-    }
-    nb::object raised() const { return raised_; }
-
-private:
-    Clock::time_point last_ = Clock::now();
-    nb::object raised_ = nb::none();
-};
 
 using Warmth = std::tuple<double, double, double>;
 using Pair = std::tuple<double, double>;

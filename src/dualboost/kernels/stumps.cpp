@@ -58,16 +58,20 @@ nb::tuple StumpSearch::best(const Vector<const double> &d, int64_t k, int thread
 void StumpSearch::forget() {
     nb::gil_scoped_release release;
     std::lock_guard<std::mutex> lock(mutex_);
-    engine_->forget();
+    forget_loaded();
 }
 
 int64_t StumpSearch::looked() const { return engine_->looked(); }
 size_t StumpSearch::blocks() const { return engine_->blocks(); }
 const StumpLayout &StumpSearch::layout() const { return engine_->layout; }
+const StumpBlocks &StumpSearch::columns() const { return engine_->columns(); }
 void StumpSearch::load(const double *d, int threads) { engine_->load(d, threads); }
 void StumpSearch::load_chunk(const double *d, int64_t chunk) { engine_->load_chunk(d, chunk); }
 void StumpSearch::loaded() { engine_->loaded(); }
-void StumpSearch::forget_loaded() { engine_->forget(); }
+void StumpSearch::forget_loaded() {
+    engine_->forget();
+    remembered_.reset();
+}
 
 BestStump StumpSearch::best_loaded(int threads) {
     engine_->best(1, threads);

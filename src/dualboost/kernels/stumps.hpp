@@ -8,6 +8,7 @@
 
 namespace dualboost {
 
+class StumpBlocks;
 class StumpEngine;
 class NewVectors;
 
@@ -15,6 +16,12 @@ struct BestStump {
     Stump stump;
     double edge;   // signed
     double bound;  // no stump has a larger |edge|
+};
+
+// What a run keeps with the search for the next call; dropped by `forget`.
+class Remembered {
+public:
+    virtual ~Remembered() = default;
 };
 
 class StumpSearch {
@@ -35,6 +42,8 @@ public:
     // ---- For kernels that hold the lock and not the interpreter ----
     std::mutex &mutex() { return mutex_; }
     const StumpLayout &layout() const;
+    const StumpBlocks &columns() const;
+    std::unique_ptr<Remembered> &remembered() { return remembered_; }
     // Row weights come in all at once, or chunk by chunk, each exactly once and in any order, and then `loaded`. What is
     // remembered of earlier weights is wrong in between: whoever gives up there must call `forget_loaded`.
     void load(const double *d, int threads);
@@ -46,6 +55,7 @@ public:
 private:
     std::unique_ptr<StumpEngine> engine_;
     std::unique_ptr<NewVectors> make_;
+    std::unique_ptr<Remembered> remembered_;  // may refer to the engine: dropped before it
     std::mutex mutex_;  // calls from several Python threads share the caches
     std::vector<int32_t> features_, cuts_;  // the answer by columns; kept to save allocations
     std::vector<uint8_t> missing_right_;

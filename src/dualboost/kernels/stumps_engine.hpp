@@ -41,6 +41,7 @@ public:
 
     int64_t looked() const { return looked_; }
     size_t blocks() const { return blocks_.size(); }
+    const StumpBlocks &columns() const { return blocks_; }
     int64_t largest() const { return ranking_.largest(); }
     const std::vector<Found> &found() const { return found_; }
 

@@ -3,6 +3,7 @@
 from dualboost.losses.base import Loss
 from dualboost.losses.exponential import Exponential
 from dualboost.losses.logistic import Logistic
+from dualboost.losses.separable import Separable
 from dualboost.losses.soft_margin import SoftMargin
 
-__all__ = ["Exponential", "Logistic", "Loss", "SoftMargin"]
+__all__ = ["Exponential", "Logistic", "Loss", "Separable", "SoftMargin"]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import rel_entr
+from scipy.special import xlogy
 
 from dualboost import kernels
-from dualboost.losses.base import Loss
-from dualboost.rows import Rows
+from dualboost.losses.separable import Separable
 
 __all__ = ["Exponential"]
 
 
 @dataclass(frozen=True, eq=False)
-class Exponential(Loss):
+class Exponential(Separable):
     """F(z) = sum of p_i e^(-z_i), p the prior of the rows.
 
     Examples
@@ -27,40 +26,29 @@ class Exponential(Loss):
     1.0
     """
 
-    rows: Rows | None = None
+    def g(self, x: np.ndarray) -> np.ndarray:
+        return kernels.exponential(x)
 
-    def bind(self, rows: Rows) -> Exponential:
-        return replace(self, rows=rows)
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        return kernels.exponential(x)
+
+    def bend(self, s: np.ndarray) -> np.ndarray:
+        return s
+
+    def dual(self, s: np.ndarray) -> np.ndarray:
+        return xlogy(s, s) - s
+
+    def beta(self, level: float) -> float:
+        return 1.0
 
     @property
-    def bound_rows(self) -> Rows:
-        """The rows, which must have been given by `bind`."""
-        if self.rows is None:
-            raise ValueError("Bind the loss to rows first: Exponential().bind(Rows.of(m)).")
-        return self.rows
+    def eta(self) -> float:
+        return 1.0
 
-    def value(self, z: np.ndarray) -> float:
-        return self.bound_rows.add(float(self.weights(z).sum()))
+    @property
+    def steepest(self) -> float:
+        return np.inf
 
-    def weights(self, z: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore"):  # an infinite loss is the truth there
-            return self.bound_rows.prior * np.exp(-z)
-
-    def conjugate(self, d: np.ndarray) -> float:
-        if not np.all(d >= 0):
-            return np.inf
-        return self.bound_rows.add(float((rel_entr(d, self.bound_rows.prior) - d).sum()))
-
-    def curvature(self, z: np.ndarray, column: np.ndarray, scale: float) -> float:
-        # F'' = sum of p e^-z u^2 <= F |u|_max^2, and the convex F is largest at an end of the segment.
-        largest = max(self.value(z), self.value(scale * column))
-        return largest * kernels.spread(z, column, scale, 1) ** 2
-
-    def hessian(self, d: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return self.bound_rows.add((columns * d) @ columns.T)
-
-    def smoothed(self, tol: float) -> Exponential:
-        return self
-
-    def forget(self) -> None:
-        """Nothing is kept warm."""
+    @property
+    def self_concordant(self) -> bool:
+        return True

@@ -1,0 +1,95 @@
+"""Coordinate descent on stumps in compiled rounds: which games they play, and the state after them.
+
+Dense columns and the exponential loss are played incrementally: a stump multiplies the weights of whole groups of rows
+by one number, so only the smaller groups are summed again. Everything else sums all weights anew. Margins are
+exact in both, so the state is that of the rounds played one by one, unless two edges are closer than rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dualboost import kernels
+from dualboost.boosters.base import Booster, Burst
+from dualboost.game import INTERRUPTED, Game, State, certify, replace_best, with_status
+from dualboost.learners.stumps import StumpOracle
+from dualboost.losses import Exponential, Logistic, Loss
+
+if TYPE_CHECKING:
+    from dualboost.boosters.coordinate_descent import CoordinateDescent
+
+__all__ = ["STUCK", "Moves", "Parts", "compilable", "compiled_rounds"]
+
+STUCK = "converged: rounding leaves no step that the line search accepts"
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """The run so far, round by round: which hypothesis of the pool moved, and how far."""
+
+    numbers: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    steps: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def then(self, numbers, steps) -> Moves:
+        """These and what came after them."""
+        return Moves(np.append(self.numbers, numbers), np.append(self.steps, steps))
+
+
+class Parts(NamedTuple):
+    """What the compiled rounds are made of."""
+
+    oracle: StumpOracle
+    kind: tuple[str, str]
+    """Loss and line search."""
+
+
+def compilable(game: Game, state: State, line_search: str) -> Parts | None:
+    """The parts for compiled rounds, or None in a game that has others."""
+    names: dict[type[Loss], str] = {Exponential: "exponential", Logistic: "logistic"}
+    kind = names.get(type(state.loss))
+    if kind is None or line_search == "exact" or not isinstance(game.oracle, StumpOracle) or game.budget < np.inf:
+        return None
+    return Parts(game.oracle, (kind, line_search))
+
+
+def compiled_rounds(booster: CoordinateDescent, game: Game, parts: Parts, state: State, count: int) -> Burst:
+    """Rounds without a return to Python."""
+    rows = game.rows
+    prior = rows.prior[:1].copy() if rows.uniform else rows.prior
+    settings = (float(booster.learning_rate), game.tol)
+    played = kernels.descent_rounds(parts.oracle.search, parts.kind, state.z, prior, settings, count, rows.threads)
+    steps, known = played["steps"], len(state.pool)
+    columns = played["features"], played["cuts"], played["missing_right"]
+    stumps = zip(*(column[: len(steps)].tolist() for column in columns), strict=True)
+    numbers = np.array([state.pool.number(stump) for stump in stumps], dtype=np.int64)
+    sizes = np.maximum.accumulate(np.concatenate([[len(state.w)], np.maximum(numbers + 1, known)]))
+    w = np.zeros(int(sizes[-1]))
+    w[: len(state.w)] = state.w
+    np.add.at(w, numbers, steps)
+    z, moves = played["z"], state.memory.then(numbers, steps)
+    state = replace(state, w=w, z=z, d=state.loss.weights(z), t=state.t + len(steps), memory=moves)
+    state = _judged(booster, game, state, played["reached"])
+    if isinstance(played["interrupt"], KeyboardInterrupt):
+        state = with_status(state, INTERRUPTED)
+    elif played["interrupt"] is not None:
+        raise played["interrupt"]
+    objectives, edges, sizes = -played["values"], np.abs(played["edges"]), sizes[: len(played["values"])]
+    if played["stuck"]:  # a round in which nothing moves, and its question
+        state = replace(state, t=state.t + 1, status=STUCK)
+        objectives, edges, sizes = (np.append(values, values[-1]) for values in (objectives, edges, sizes))
+    return Burst(state, objectives, np.full(len(objectives), state.best.bound), edges, sizes)
+
+
+def _judged(booster: Booster, game: Game, state: State, stopped: bool) -> State:
+    """The state certified; where the rounds stopped, with the booster's own words for it."""
+    if not stopped:
+        value = -state.loss.value(state.z)
+        return replace(
+            state, best=replace(state.best, objective=max(value, state.best.objective), w=state.w, d=state.d)
+        )
+    answer = booster.ask(game, state)
+    state = replace_best(state, certify(game, state, answer))
+    return with_status(state, booster.verdict(game, state, answer) or "no edge or loss is left above the tolerance")

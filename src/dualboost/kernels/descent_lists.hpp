@@ -1,0 +1,143 @@
+// The hot loops of incremental descent: rows whose weight changes are listed, their change becomes an integer, and the
+// integers are added to histograms.
+#pragma once
+
+#include "descent_math.hpp"
+
+#include <array>
+
+namespace dualboost::descent {
+
+constexpr int64_t kTileRows = 1 << 14;  // rows inside a tile are told by 16 bits
+constexpr int kCells = 512;             // a histogram: 256 codes of class -1, then 256 of class +1
+constexpr int kTogether = 4;            // columns that share one walk through a list
+constexpr int kCrowdedPlanes = 4;       // copies of the histogram of a column with a very common code
+
+// Positions of the ones in each byte: eight rows are listed at once, without a branch.
+struct OnesTable {
+    std::array<std::array<uint16_t, 8>, 256> positions{};
+    std::array<uint8_t, 256> count{};
+    OnesTable() {
+        for (size_t byte = 0; byte < 256; ++byte)
+            for (uint16_t bit = 0; bit < 8; ++bit)
+                if (byte >> bit & 1u) positions[byte][count[byte]++] = bit;
+    }
+};
+
+// Which rows of each class lie on the side that is listed: there `right` (0 or 1) is the listed side of class -1, +1.
+struct Side {
+    uint8_t cut, last;  // a row is right where cut < code <= last
+    uint8_t right[2];
+};
+
+// How many rows of each class are on the right.
+DUALBOOST_CLONES inline void count_right(const uint8_t *codes, const int8_t *y, int64_t n, uint8_t cut, uint8_t last,
+                                         int64_t *counts) {
+    constexpr int64_t strip = 240;  // sums of bytes do not overflow
+    for (int64_t begin = 0; begin < n; begin += strip) {
+        int64_t end = std::min(begin + strip, n);
+        uint8_t all = 0, positive = 0;
+        for (int64_t i = begin; i < end; ++i) {
+            uint8_t right = static_cast<uint8_t>((codes[i] > cut) & (codes[i] <= last));
+            all = static_cast<uint8_t>(all + right);
+            positive = static_cast<uint8_t>(positive + (right & (y[i] > 0 ? 1 : 0)));
+        }
+        counts[0] += all - positive;
+        counts[1] += positive;
+    }
+}
+
+// 1 where the row is listed.
+DUALBOOST_CLONES inline void mark_rows(const uint8_t *codes, const int8_t *y, int64_t n, Side side, uint8_t *marks) {
+    uint8_t flip_negative = side.right[0] ? 0 : 1, flip_positive = side.right[1] ? 0 : 1;
+    for (int64_t i = 0; i < n; ++i) {
+        uint8_t right = static_cast<uint8_t>((codes[i] > side.cut) & (codes[i] <= side.last));
+        marks[i] = static_cast<uint8_t>(right ^ (y[i] > 0 ? flip_positive : flip_negative));
+    }
+}
+
+// The marked rows, ascending; `rows` has room for eight more than there can be. `marks` ends on a multiple of eight.
+inline int64_t list_marked(const uint8_t *marks, int64_t n, uint16_t *rows) {
+    static const OnesTable ones;
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 8) {
+        size_t byte = 0;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        for (int k = 0; k < 8; ++k) byte |= static_cast<size_t>(marks[i + k]) << k;
+#else
+        uint64_t word;
+        std::memcpy(&word, marks + i, 8);
+        byte = static_cast<size_t>((word * 0x0102040810204080u) >> 56);
+#endif
+        // Four rows to a word: no sum of a position and i reaches 2^16.
+        uint64_t four[2];
+        std::memcpy(four, ones.positions[byte].data(), 16);
+        for (uint64_t &part : four) part += 0x0001000100010001u * static_cast<uint64_t>(i);
+        std::memcpy(rows + count, four, 16);
+        count += ones.count[byte];
+    }
+    return count;
+}
+
+// Numbers in [0, 2^62) to whole numbers, ties to even: two halves that are exact, since AVX2 converts only to 32 bits.
+DUALBOOST_INLINE int64_t whole(double value) {
+    constexpr double magic = 6755399441055744.0, two32 = 4294967296.0;
+    constexpr uint64_t magic_bits = 0x4338000000000000u;
+    double shifted = value * (1.0 / two32) + magic, rest = (value - (shifted - magic) * two32) + magic;
+    uint64_t high, low;
+    std::memcpy(&high, &shifted, 8);
+    std::memcpy(&low, &rest, 8);
+    return static_cast<int64_t>(((high - magic_bits) << 32) + (low - magic_bits));
+}
+
+// out <- e^x as whole numbers, x below 43.
+DUALBOOST_CLONES inline void whole_exponentials(const double *x, int64_t n, int64_t *out) {
+    for (int64_t i = 0; i < n; ++i) out[i] = whole(fast_exp(x[i]));
+}
+
+// Few of the bytes that are loaded are used: the processor's own guess of what comes next is late.
+constexpr int64_t kAhead = 512;
+DUALBOOST_INLINE void prefetch_code(const uint8_t *code) {
+#if defined(__GNUC__)
+    __builtin_prefetch(code);
+#else
+    (void)code;
+#endif
+}
+
+// Adds the changes of the listed rows to the histograms of four columns that lie side by side in `cells`.
+inline void add_four(const uint8_t *const *codes, const uint16_t *rows, const uint16_t *offsets, const int64_t *change,
+                     int64_t count, int64_t *cells) {
+    const uint8_t *a = codes[0], *b = codes[1], *c = codes[2], *d = codes[3];
+    for (int64_t k = 0; k < count; ++k) {
+        size_t row = rows[k];
+        int64_t value = change[k], *base = cells + offsets[k];
+        for (const uint8_t *column : {a, b, c, d}) prefetch_code(column + row + kAhead);
+        base[a[row]] += value;
+        base[kCells + b[row]] += value;
+        base[2 * kCells + c[row]] += value;
+        base[3 * kCells + d[row]] += value;
+    }
+}
+
+// The same for one column, into `planes` histograms in turn.
+template <int planes>
+inline void add_one(const uint8_t *codes, const uint16_t *rows, const uint16_t *offsets, const int64_t *change,
+                    int64_t count, int64_t *cells) {
+    for (int64_t k = 0; k < count; ++k) cells[(k % planes) * kCells + offsets[k] + codes[rows[k]]] += change[k];
+}
+
+// From the histograms of both classes to edges: out <- scale1 * positive - scale0 * negative, planes joined.
+DUALBOOST_CLONES inline void join_classes(const int64_t *cells, int planes, double scale0, double scale1, int from,
+                                          int to, double *out) {
+    for (int code = from; code < to; ++code) {
+        int64_t negative = 0, positive = 0;
+        for (int plane = 0; plane < planes; ++plane) {
+            negative += cells[plane * kCells + code];
+            positive += cells[plane * kCells + 256 + code];
+        }
+        out[code] = scale1 * static_cast<double>(positive) - scale0 * static_cast<double>(negative);
+    }
+}
+
+}  // namespace dualboost::descent

@@ -1,0 +1,123 @@
+// Rounds of coordinate descent on stumps: the loop, and what it needs to know of the rows.
+//
+// A round asks for the stump of the largest edge, decides whether to stop, and adds a step of it to the margins. How the
+// question is answered is the engine's business: `PlainDescent` sums the weights anew, `IncrementalDescent` only
+// what has changed. Steps are rounded to 24 bits, which costs 1e-15 of the gain, and all are multiples of 2^-40.
+// Margins are then exact whatever the order of their additions, and a last bit of an edge does not change a step: the
+// margins after a run do not depend on the engine, the threads, or how a run is cut into calls.
+#pragma once
+
+#include "stumps.hpp"
+
+namespace dualboost::descent {
+
+constexpr double kLargestStep = 60.0;             // of a hypothesis that is never wrong
+constexpr int kStepBits = 24, kFinestStep = -40;  // steps have this many bits, none below 2^-40
+
+constexpr double kDecrease = 1.0 / 3.0, kFlatten = 0.5;  // Wolfe's conditions
+constexpr int kHalvings = 100;
+
+enum class Kind { exponential, logistic };
+enum class Search { adaboost, closed, wolfe };
+enum class Ending { none, reached, stuck };  // stuck: rounding leaves no step that the line search accepts
+
+struct Problem {
+    StumpSearch *search;
+    int64_t m;
+    Kind kind;
+    Search search_kind;
+    const double *prior;  // one entry a row, or null where all are `share`
+    double share;
+    double rate, tol;
+    int threads;
+
+    double start_value() const { return kind == Kind::exponential ? 1.0 : std::log(2.0); }
+};
+
+// What the learner says under the weights as they stand.
+struct Question {
+    Stump stump;
+    double edge;   // signed, under the weights scaled to sum 1
+    double mass;   // their sum
+    double value;  // the loss
+    double bend;   // its second derivative along any stump; of the logistic loss only
+};
+
+// One entry a question; the last question of a run that stops has no move.
+struct Records {
+    std::vector<Stump> stumps;
+    std::vector<double> edges, values, steps;  // the edge as it is, not scaled; the signed step
+};
+
+// The factor that makes weights of this mass sum to 1; 0 where they have all but vanished.
+inline double scale_to_one(double mass) { return mass > 1e-290 ? 1.0 / mass : 0.0; }
+
+inline double on_grid(double step) {
+    int exponent;
+    std::frexp(step, &exponent);
+    double unit = std::ldexp(1.0, std::max(exponent - kStepBits, kFinestStep));
+    double whole = std::nearbyint(step / unit) * unit;
+    return whole != 0.0 ? whole : step;
+}
+
+// The loss at a point of the line, and its slope there.
+struct Point {
+    double value, slope;
+};
+
+// AdaBoost's closed form, or the edge over a bound of the curvature.
+inline double closed_step(const Problem &problem, const Question &asked) {
+    double edge = std::fabs(asked.edge);
+    if (problem.search_kind == Search::adaboost)
+        return edge < 1.0 ? std::min(std::atanh(edge), kLargestStep) : kLargestStep;
+    if (problem.kind == Kind::exponential) return std::min(edge * asked.mass / asked.value, kLargestStep);
+    // As in boosters/coordinate_descent.py: the one of two steps that promises more.
+    double bend = std::min(asked.value, 0.25), now = std::max(asked.bend, std::numeric_limits<double>::min());
+    edge *= asked.mass;
+    double longer = std::log1p(edge / now);
+    bool sure = (edge + now) * longer - edge >= edge * edge / (2 * bend);
+    return std::min(sure ? longer : edge / bend, kLargestStep);
+}
+
+// A step that satisfies Wolfe's conditions, as in master/wolfe.py; 0 where there is none.
+template <class Along> double wolfe_step(const Along &along, Point start) {
+    auto enough = [&](double step, double value) { return value <= start.value + kDecrease * step * start.slope; };
+    double high = 1.0, low = 0.0;
+    while (enough(high, along(high).value)) {
+        if (high >= kLargestStep) return kLargestStep;
+        high = std::min(2 * high, kLargestStep);
+    }
+    double step = high / 2;
+    for (int k = 0; k < kHalvings; ++k, step = (low + high) / 2) {
+        Point now = along(step);
+        if (!enough(step, now.value))
+            high = step;
+        else if (now.slope < kFlatten * start.slope)
+            low = step;
+        else
+            return step;
+    }
+    return 0.0;
+}
+
+// Up to `rounds` rounds; `pause` is called in between and ends the run by returning true.
+template <class Engine, class Pause>
+Ending play(const Problem &problem, Engine &engine, int64_t rounds, const Pause &pause, Records &records) {
+    for (int64_t t = 0; t < rounds; ++t) {
+        Question asked = engine.ask();
+        records.stumps.push_back(asked.stump);
+        records.edges.push_back(asked.edge * asked.mass);
+        records.values.push_back(asked.value);
+        bool reached = std::fabs(asked.edge) <= problem.tol || !(asked.value > problem.tol * problem.start_value());
+        if (reached) return Ending::reached;
+        double step = engine.step(asked);
+        if (step == 0.0) return Ending::stuck;
+        step = std::copysign(on_grid(problem.rate * step), asked.edge);
+        records.steps.push_back(step);
+        engine.move(asked.stump, step);
+        if (t + 1 < rounds && pause()) return Ending::none;
+    }
+    return Ending::none;
+}
+
+}  // namespace dualboost::descent

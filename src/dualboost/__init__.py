@@ -7,9 +7,12 @@ from importlib.metadata import version as _version
 
 from dualboost.diagnosis import Diagnosis, diagnose
 from dualboost.estimators import (
+    Audit,
     Comparison,
     ERLPBoostClassifier,
     FrankWolfeBoostClassifier,
+    LogisticDifferenceClassifier,
+    LogisticMixtureClassifier,
     LPBoostClassifier,
     MABoostClassifier,
     MadaBoostClassifier,
@@ -19,6 +22,7 @@ from dualboost.estimators import (
     SoftBoostClassifier,
     SparseBoostClassifier,
     TotalBoostClassifier,
+    audit,
     compare,
     reweight,
 )
@@ -26,11 +30,14 @@ from dualboost.files import load_model, save_model
 from dualboost.solve import Solution, solve
 
 __all__ = [
+    "Audit",
     "Comparison",
     "Diagnosis",
     "ERLPBoostClassifier",
     "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
+    "LogisticDifferenceClassifier",
+    "LogisticMixtureClassifier",
     "MABoostClassifier",
     "MLPBoostClassifier",
     "MadaBoostClassifier",
@@ -40,6 +47,7 @@ __all__ = [
     "Solution",
     "SparseBoostClassifier",
     "TotalBoostClassifier",
+    "audit",
     "compare",
     "diagnose",
     "load_model",

@@ -43,8 +43,12 @@ class Game:
             raise ValueError(f"tol is the accuracy asked and must be above 0 and finite, not {self.tol!r}.")
         if not (isinstance(self.rtol, Real) and self.rtol >= 0):
             raise ValueError(f"rtol is a relative accuracy and must be a number of at least 0, not {self.rtol!r}.")
-        if not (isinstance(self.budget, Real) and 0 < self.budget < np.inf):
+        if not (isinstance(self.budget, Real) and self.budget > 0):
             raise ValueError(f"The budget bounds the weight of the ensemble and must be above 0, not {self.budget!r}.")
+
+    def prove(self, d: np.ndarray, bound: float) -> float:
+        """What no ensemble of the budget exceeds when no edge under d exceeds `bound`; infinite if nothing follows."""
+        return self.loss.conjugate(d) + (self.budget * bound if bound > 0 else 0.0)
 
     def columns_of(self, hypotheses: Iterable[Hypothesis]) -> np.ndarray:
         """The columns of these hypotheses as floats, one a row."""
@@ -174,7 +178,7 @@ def rounds(game: Game, booster: Booster, state: State | None = None) -> Iterator
 
 def certify(game: Game, state: State, answer: Answer) -> Certificate:
     """What the state's ensemble reaches and what its row weights prove, this round alone."""
-    return Certificate(-game.loss.value(state.z), game.loss.conjugate(state.d) + game.budget * answer.bound)
+    return Certificate(-game.loss.value(state.z), game.prove(state.d, answer.bound))
 
 
 def replace_best(state: State, now: Certificate) -> State:

@@ -239,8 +239,8 @@ def finish(game: Game, state: State, status: str, log: list) -> Outcome:
         weights = weights * (game.budget / mass)
     game.forget()
     z = game.oracle.margins(names, weights) if len(kept) else np.zeros(len(game.rows))
-    d = state.best.proof
-    proof = game.loss.conjugate(d) + game.budget * game.oracle.best(d).bound
+    d = state.d if state.best.d is None else state.best.d  # without a budget nothing may have been proved
+    proof = game.prove(d, game.oracle.best(d).bound)
     certificate = Certificate(-game.loss.value(z), proof)
     columns = zip(("objective", "bound", "edge", "size"), zip(*log, strict=True), strict=True)
     history = {name: np.array(values) for name, values in columns}

@@ -4,6 +4,7 @@ from dualboost.boosters.base import Booster
 from dualboost.boosters.corrective import Corrective
 from dualboost.boosters.corrective_frank_wolfe import CorrectiveFrankWolfe
 from dualboost.boosters.frank_wolfe import FrankWolfe
+from dualboost.boosters.leveraging import Leveraging
 from dualboost.boosters.lp import LPBoost
 from dualboost.boosters.mada import MadaBoost
 from dualboost.boosters.mirror_ascent import MirrorAscent
@@ -23,6 +24,7 @@ __all__ = [
     "ERLPBoost",
     "FrankWolfe",
     "LPBoost",
+    "Leveraging",
     "MLPBoost",
     "ServedioSmoothBoost",
     "SoftBoost",

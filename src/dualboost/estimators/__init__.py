@@ -1,5 +1,6 @@
 """scikit-learn classes: they choose the parts, play the game and keep flat arrays."""
 
+from dualboost.estimators.audit import Audit, audit
 from dualboost.estimators.compare import Comparison, compare
 from dualboost.estimators.family import (
     ERLPBoostClassifier,
@@ -16,13 +17,17 @@ from dualboost.estimators.mirror import (
     SmoothBoostClassifier,
     SparseBoostClassifier,
 )
+from dualboost.estimators.noisy import LogisticDifferenceClassifier, LogisticMixtureClassifier
 from dualboost.estimators.reweight import reweight
 
 __all__ = [
+    "Audit",
     "Comparison",
     "ERLPBoostClassifier",
     "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
+    "LogisticDifferenceClassifier",
+    "LogisticMixtureClassifier",
     "MABoostClassifier",
     "MLPBoostClassifier",
     "MadaBoostClassifier",
@@ -31,6 +36,7 @@ __all__ = [
     "SoftBoostClassifier",
     "SparseBoostClassifier",
     "TotalBoostClassifier",
+    "audit",
     "compare",
     "reweight",
 ]

@@ -12,4 +12,5 @@ NB_MODULE(_compiled, m) {
     dualboost::bind_tree_scores(m);
     dualboost::bind_average(m);
     dualboost::bind_nzdd(m);
+    dualboost::bind_leaf_trees(m);
 }

@@ -3,6 +3,8 @@
 from dualboost.losses.base import Loss
 from dualboost.losses.exponential import Exponential
 from dualboost.losses.logistic import Logistic
+from dualboost.losses.logistic_difference import LogisticDifference
+from dualboost.losses.logistic_mixture import LogisticMixture
 from dualboost.losses.soft_margin import SoftMargin
 
-__all__ = ["Exponential", "Logistic", "Loss", "SoftMargin"]
+__all__ = ["Exponential", "Logistic", "LogisticDifference", "LogisticMixture", "Loss", "SoftMargin"]

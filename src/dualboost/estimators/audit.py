@@ -66,13 +66,15 @@ class Audit:
     def find_label_issues(self, count: int | None = None, *, return_indices_ranked: bool = False) -> np.ndarray:
         """A mask of the rows to check, or their numbers, most suspicious first.
 
-        By default the rows whose given label is more probably wrong than right and that the model would label
-        otherwise; `count` asks for that many of the most suspicious ones.
+        By default rows that the model would label otherwise, as many as the noise rate suggests and all whose label is
+        more probably wrong than right; `count` asks for that many of the most suspicious ones.
         """
+        ranked = self.ranking
+        expected = int(np.ceil(self.noise_rate * len(ranked))) if count is None else int(count)
+        chosen = ranked[:expected]
         if count is None:
-            chosen = self.ranking[((self.probability > 0.5) & (self.given != self.suggested))[self.ranking]]
-        else:
-            chosen = self.ranking[: int(count)]
+            likely = (self.probability[ranked] > 0.5) | (np.arange(len(ranked)) < expected)
+            chosen = ranked[likely & (self.given != self.suggested)[ranked]]
         if return_indices_ranked:
             return chosen
         mask = np.zeros(len(self.given), dtype=bool)

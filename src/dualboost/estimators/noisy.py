@@ -40,6 +40,7 @@ _OTHER_RATES = (0.1, 0.25)
 _LEAST_ROWS = 3.0  # distinct rows in a leaf
 _EXPECTED, _BELIEF = 0.1, 0.05  # of the noise rate, as a share of the rows
 _SCALES = tuple(2.0 ** (k / 4) for k in range(-4, 17))
+_TIE = 1e-10  # losses that differ by rounding only are equal: weight k must choose as k copies do
 _NO_SIGNAL = "the labels carry no signal: no model beats the class frequencies on rows that it has not seen"
 
 
@@ -122,7 +123,7 @@ class NoisyClassifier(BoostedClassifier):
         )
         for rate in _OTHER_RATES if given is None else ():
             other = trial(chosen, rate)
-            if other.out_loss >= best.out_loss:
+            if other.out_loss >= best.out_loss - _TIE:
                 break
             best = other
         return best
@@ -133,7 +134,10 @@ class NoisyClassifier(BoostedClassifier):
         middle = len(learners) // 2
         at, best = middle, trial(learners[middle])
         for step in (1, -1):
-            while at + step in range(len(learners)) and (other := trial(learners[at + step])).out_loss < best.out_loss:
+            while at + step in range(len(learners)):
+                other = trial(learners[at + step])
+                if other.out_loss >= best.out_loss - _TIE:
+                    break
                 at, best = at + step, other
             if at != middle:
                 break
@@ -211,8 +215,8 @@ def scale_and_rate(margins: np.ndarray, rows: Rows, rate: float | None = None) -
         found = estimated_rate(scale * margins, rows) if rate is None else rate
         doubt = _BELIEF * (_EXPECTED * np.log(found) + (1 - _EXPECTED) * np.log1p(-found))
         tried.append((LogisticMixture(found).bind(rows).value(scale * margins) - doubt, scale, found))
-    _, scale, found = min(tried)
-    return scale, found
+    least = min(value for value, _, _ in tried)
+    return next((scale, found) for value, scale, found in tried if value <= least + _TIE)
 
 
 def estimated_rate(margins: np.ndarray, rows: Rows) -> float:

@@ -11,6 +11,9 @@ namespace {
 constexpr uint8_t kMissing = 255;
 constexpr double kFixed = 1152921504606846976.0; // 2^60: sums of numbers of total size 1 stay below 2^61
 
+// A leaf that holds exactly the least share must not fail by the rounding of its rows.
+int64_t fixed_least(double least) { return static_cast<int64_t>(least * (1 - 1e-9) * kFixed); }
+
 template <class T> nb::object new_vector(const char *dtype, const std::vector<T> &values) {
     nb::object vector = nb::module_::import_("numpy").attr("empty")(values.size(), dtype);
     Py_buffer view;
@@ -94,7 +97,7 @@ public:
             lock.lock();
             fixed(g.data(), g_);
             fixed(h.data(), h_);
-            LeafLimits limits{leaves, static_cast<int64_t>(least * kFixed), ridge * kFixed, features, seed};
+            LeafLimits limits{leaves, fixed_least(least), ridge * kFixed, features, seed};
             nodes = &growth_->grow(g_.data(), h_.data(), limits);
         }
         return exported(*nodes);
@@ -122,7 +125,7 @@ public:
             lock.lock();
             fixed(prior.data(), h_);
             g_.resize(h_.size());
-            LeafLimits limits{leaves, static_cast<int64_t>(least * kFixed), 0.0, features, seed};
+            LeafLimits limits{leaves, fixed_least(least), 0.0, features, seed};
             LeafRounds run(table_, *growth_, {y.data(), prior.data(), z.data(), mu, shrink, kFixed});
             for (int64_t t = 0; t < count && run.play(g_, h_, limits); ++t) {
                 trees.insert(trees.end(), run.tree().begin(), run.tree().end());

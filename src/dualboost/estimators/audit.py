@@ -45,7 +45,12 @@ class Audit:
 
     Examples
     --------
-    See `audit`.
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import audit
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> report = audit(X, y)
+    >>> len(report.records(5)), report.find_label_issues().shape
+    (5, (569,))
     """
 
     given: np.ndarray

@@ -23,6 +23,7 @@ from dualboost.boosters import (
     Euclidean,
     FrankWolfe,
     InTurn,
+    Leveraging,
     LPBoost,
     MadaBoost,
     MirrorAscent,
@@ -33,10 +34,18 @@ from dualboost.boosters import (
     TotallyCorrective,
 )
 from dualboost.game import Game
-from dualboost.learners import NZDD, Answer, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
+from dualboost.learners import NZDD, Answer, LeafTrees, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
 from dualboost.learners.averaging import Averaging, Mixture
 from dualboost.learners.nzdd import Conjunctions, Intervals, Rules, Thresholds
-from dualboost.losses import Exponential, Logistic, Loss, Separable, SoftMargin
+from dualboost.losses import (
+    Exponential,
+    Logistic,
+    LogisticDifference,
+    LogisticMixture,
+    Loss,
+    Separable,
+    SoftMargin,
+)
 from dualboost.rows import Rows
 from dualboost.sets import Balanced, Ball, BinaryEntropy, Capped, Groups, Penalty, Simplex, WeightSet
 from dualboost.sets.binary_entropy import BinaryEntropySimplex
@@ -148,6 +157,8 @@ class LossCase:
     value: Callable[[np.ndarray, np.ndarray], float]
     accuracy: float = 1e-13
     """Of the twin."""
+    convex: bool = True
+    """Otherwise the conjugate is infinite, and the Hessian only a bound."""
 
 
 def soft_margin_case(set_case: SetCase, eta: float = np.inf) -> LossCase:
@@ -164,9 +175,25 @@ def soft_margin_case(set_case: SetCase, eta: float = np.inf) -> LossCase:
     return LossCase(lambda m: SoftMargin(set_case.make(m), eta), eta < np.inf, value, accuracy)
 
 
+def mixture_case(eps: float) -> LossCase:
+    def value(z: np.ndarray, weights: np.ndarray) -> float:
+        return float(share(weights) @ -np.log((1 - eps) / (1 + np.exp(-z)) + eps / (1 + np.exp(z))))
+
+    return LossCase(lambda m: LogisticMixture(eps), True, value, convex=False)
+
+
+def difference_case(mu: float) -> LossCase:
+    def value(z: np.ndarray, weights: np.ndarray) -> float:
+        return float(share(weights) @ (np.log1p(np.exp(-z)) - np.log1p(np.exp(-z - mu))))
+
+    return LossCase(lambda m: LogisticDifference(mu), True, value, convex=False)
+
+
 LOSSES = {
     "exponential": LossCase(lambda m: Exponential(), True, lambda z, k: float(share(k) @ np.exp(-z))),
     "logistic": LossCase(lambda m: Logistic(), True, lambda z, k: float(share(k) @ np.log1p(np.exp(-z)))),
+    **{f"mixture {eps}": mixture_case(eps) for eps in (1e-6, 0.1, 0.45)},
+    **{f"difference {mu}": difference_case(mu) for mu in (0.2, 2.0, 12.0)},
     **{f"margin, {name}": soft_margin_case(case) for name, case in SETS.items()},
     **{f"smooth margin, {name}": soft_margin_case(case, 20.0) for name, case in SETS.items()},
 }
@@ -291,6 +318,7 @@ LEARNERS = {
 
 OPEN_LEARNERS = {
     "sklearn": lambda: SklearnLearner(DecisionTreeClassifier(max_depth=2, random_state=0)),
+    "leaf trees": lambda: LeafTrees(max_leaves=4),
 }
 """Learners whose class cannot be listed: they promise no more than the sum of the weights."""
 
@@ -336,6 +364,17 @@ BOOSTERS: dict[str, Booster] = {
     "SparseBoost, not projected": SparseBoost(alpha=0.25, project=False),
     "MadaBoost": MadaBoost(),
 }
+
+
+UNBOUNDED: dict[str, tuple[Booster, Loss]] = {
+    "leveraging, em": (Leveraging(), LogisticMixture(0.1)),
+    "leveraging, em mixed": (Leveraging(template="mixed", every=3, estimate=2), LogisticMixture(0.1)),
+    "leveraging, em parallel": (Leveraging(template="parallel"), LogisticMixture(0.1)),
+    "leveraging, difference": (Leveraging("difference", shrink=0.5), LogisticDifference(2.0)),
+    "leveraging, difference parallel": (Leveraging("difference", "parallel"), LogisticDifference(2.0)),
+    "leveraging, logistic": (Leveraging(), Logistic()),
+}
+"""Boosters that keep no budget, each with a loss that it descends: no gap is certified."""
 
 
 LINEAR = (FrankWolfe, LPBoost, MLPBoost, SoftBoost, AdaBoostStar, ServedioSmoothBoost)

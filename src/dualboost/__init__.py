@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from dualboost.diagnosis import Diagnosis, diagnose
     from dualboost.estimators import (
         AdaBoostClassifier,
+        Audit,
         Comparison,
         ERLPBoostClassifier,
         FrankWolfeBoostClassifier,
         LogisticBoostClassifier,
+        LogisticDifferenceClassifier,
+        LogisticMixtureClassifier,
         LPBoostClassifier,
         MABoostClassifier,
         MadaBoostClassifier,
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
         SoftBoostClassifier,
         SparseBoostClassifier,
         TotalBoostClassifier,
+        audit,
         compare,
         reweight,
     )
@@ -35,12 +39,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdaBoostClassifier",
+    "Audit",
     "Comparison",
     "Diagnosis",
     "ERLPBoostClassifier",
     "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
     "LogisticBoostClassifier",
+    "LogisticDifferenceClassifier",
+    "LogisticMixtureClassifier",
     "MABoostClassifier",
     "MLPBoostClassifier",
     "MadaBoostClassifier",
@@ -50,6 +57,7 @@ __all__ = [
     "Solution",
     "SparseBoostClassifier",
     "TotalBoostClassifier",
+    "audit",
     "compare",
     "diagnose",
     "load_model",

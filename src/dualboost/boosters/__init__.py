@@ -6,6 +6,7 @@ from dualboost.boosters.corrective import Corrective
 from dualboost.boosters.corrective_frank_wolfe import CorrectiveFrankWolfe
 from dualboost.boosters.frank_wolfe import FrankWolfe
 from dualboost.boosters.in_turn import InTurn, automatic
+from dualboost.boosters.leveraging import Leveraging
 from dualboost.boosters.lp import LPBoost
 from dualboost.boosters.mada import MadaBoost
 from dualboost.boosters.mirror_ascent import MirrorAscent
@@ -27,6 +28,7 @@ __all__ = [
     "FrankWolfe",
     "InTurn",
     "LPBoost",
+    "Leveraging",
     "MLPBoost",
     "ServedioSmoothBoost",
     "SoftBoost",

@@ -1,5 +1,6 @@
 """scikit-learn classes: they choose the parts, play the game and keep flat arrays."""
 
+from dualboost.estimators.audit import Audit, audit
 from dualboost.estimators.compare import Comparison, compare
 from dualboost.estimators.descent import AdaBoostClassifier, LogisticBoostClassifier
 from dualboost.estimators.family import (
@@ -17,15 +18,19 @@ from dualboost.estimators.mirror import (
     SmoothBoostClassifier,
     SparseBoostClassifier,
 )
+from dualboost.estimators.noisy import LogisticDifferenceClassifier, LogisticMixtureClassifier
 from dualboost.estimators.reweight import reweight
 
 __all__ = [
     "AdaBoostClassifier",
+    "Audit",
     "Comparison",
     "ERLPBoostClassifier",
     "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
     "LogisticBoostClassifier",
+    "LogisticDifferenceClassifier",
+    "LogisticMixtureClassifier",
     "MABoostClassifier",
     "MLPBoostClassifier",
     "MadaBoostClassifier",
@@ -34,6 +39,7 @@ __all__ = [
     "SoftBoostClassifier",
     "SparseBoostClassifier",
     "TotalBoostClassifier",
+    "audit",
     "compare",
     "reweight",
 ]

@@ -17,11 +17,13 @@ import dualboost.estimators
 import dualboost.learners
 import dualboost.losses
 import dualboost.sets
+from dualboost.estimators.bagging import Average
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Sigmoid, Steps
 from dualboost.files.container import DamagedFile, read, write
 from dualboost.files.records import decode, encode
 from dualboost.game import Certificate
+from dualboost.learners.leaf_trees import LeafScores
 from dualboost.learners.matrix import MatrixScores
 from dualboost.learners.nzdd import Conjunctions, Intervals, Paths, Thresholds
 from dualboost.learners.nzdd.boxes import BoxScores
@@ -31,7 +33,7 @@ from dualboost.learners.tree_scores import TreeScores
 __all__ = ["load_model", "load_notes", "save_model"]
 
 _FORMAT, _VERSION = "dualboost model", 1
-_PREDICTORS = (StumpScores, MatrixScores, TreeScores, BoxScores)
+_PREDICTORS = (StumpScores, MatrixScores, TreeScores, BoxScores, LeafScores, Average)
 _RULES = (Conjunctions, Intervals, Paths, Thresholds)
 
 

@@ -178,6 +178,50 @@ def predict_sparse(
     threads: int,
 ) -> None: ...
 
+# ---- trees of real values
+
+class LeafSearch:
+    def __init__(self, codes: _Bytes, cut_counts: _Ints) -> None: ...
+    def grow(
+        self, g: _Doubles, h: _Doubles, leaves: int, least: float, ridge: float, features: float, seed: int
+    ) -> tuple[_Ints, _Ints, _Bytes, _Ints, _Ints, _Doubles]: ...
+    def rounds(
+        self,
+        y: _Signs,
+        prior: _Doubles,
+        z: _Doubles,
+        mu: float,
+        shrink: float,
+        path: _Doubles,
+        leaves: int,
+        least: float,
+        features: float,
+        seed: int,
+    ) -> tuple[tuple[_Ints, _Ints, _Bytes, _Ints, _Ints, _Doubles], _Ints, _Doubles, _Doubles]: ...
+    def values(
+        self,
+        feature: _Ints,
+        cut: _Ints,
+        missing_right: _Bytes,
+        left: _Ints,
+        right: _Ints,
+        value: _Doubles,
+        out: _Doubles,
+    ) -> None: ...
+
+def predict_leaf_trees(
+    X: _Doubles,
+    feature: _Ints,
+    threshold: _Doubles,
+    missing_right: _Bytes,
+    left: _Ints,
+    right: _Ints,
+    value: _Doubles,
+    roots: _Longs,
+    out: _Doubles,
+    threads: int,
+) -> None: ...
+
 # ---- corrective rounds
 
 class _Rounds(TypedDict):

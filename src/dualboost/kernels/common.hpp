@@ -104,5 +104,6 @@ void bind_tree_scores(nb::module_ &m);
 void bind_average(nb::module_ &m);
 void bind_nzdd(nb::module_ &m);
 void bind_descent(nb::module_ &m);
+void bind_leaf_trees(nb::module_ &m);
 
 }  // namespace dualboost

@@ -13,4 +13,5 @@ NB_MODULE(_compiled, m) {
     dualboost::bind_average(m);
     dualboost::bind_nzdd(m);
     dualboost::bind_descent(m);
+    dualboost::bind_leaf_trees(m);
 }

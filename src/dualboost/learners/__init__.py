@@ -1,10 +1,22 @@
 """The classes of hypotheses: one file a learner, see `base` for what a learner must say."""
 
 from dualboost.learners.base import Answer, Learner, Oracle, Predictor
+from dualboost.learners.leaf_trees import LeafTrees
 from dualboost.learners.matrix import Matrix
 from dualboost.learners.nzdd import NZDD
 from dualboost.learners.sklearn import SklearnLearner
 from dualboost.learners.stumps import Stumps
 from dualboost.learners.trees import Trees
 
-__all__ = ["NZDD", "Answer", "Learner", "Matrix", "Oracle", "Predictor", "SklearnLearner", "Stumps", "Trees"]
+__all__ = [
+    "NZDD",
+    "Answer",
+    "LeafTrees",
+    "Learner",
+    "Matrix",
+    "Oracle",
+    "Predictor",
+    "SklearnLearner",
+    "Stumps",
+    "Trees",
+]

@@ -15,7 +15,7 @@ import numpy as np
 
 from dualboost.rows import Rows
 
-__all__ = ["Answer", "Hypothesis", "Learner", "Oracle", "Predictor"]
+__all__ = ["Answer", "Hypothesis", "Learner", "Listed", "Oracle", "Predictor"]
 
 Hypothesis = Any  # hashable; each learner has its own kind: a column number, a stump
 
@@ -69,6 +69,32 @@ class Oracle(ABC):
     @abstractmethod
     def forget(self) -> None:
         """Drop whatever was kept to answer faster."""
+
+
+class Listed(Oracle):
+    """An oracle whose class can be listed: every hypothesis judged at once, in index order."""
+
+    @property
+    @abstractmethod
+    def all_signs(self) -> bool:
+        """Whether every column is +-1; then the largest edge decides every comparison of two hypotheses."""
+
+    @property
+    @abstractmethod
+    def everything(self) -> Sequence[Hypothesis]:
+        """The whole class."""
+
+    @abstractmethod
+    def tally(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(right, wrong): sums of d_i |A[i, j]| where A[i, j] is positive and where it is negative; linear in any d."""
+
+    @abstractmethod
+    def scales(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each column, the largest size of an entry and the mean square under the prior."""
+
+    @abstractmethod
+    def row_mass(self, chosen: np.ndarray) -> float:
+        """The largest sum over the chosen columns of the sizes of one row's entries."""
 
 
 class Predictor(ABC):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from dualboost import kernels
 from dualboost.learners.averaging import Averaging, Mixture, parted
-from dualboost.learners.base import Answer, Hypothesis, Learner, Predictor
+from dualboost.learners.base import Answer, Hypothesis, Learner, Listed, Predictor
 from dualboost.rows import Rows
 
 __all__ = ["Matrix", "MatrixOracle", "MatrixScores"]
@@ -70,7 +71,7 @@ def _ranked(sizes: np.ndarray, k: int) -> list[int]:
     return chosen
 
 
-class MatrixOracle(Averaging):
+class MatrixOracle(Averaging, Listed):
     """A matrix of margins; its hypotheses are column numbers and mixtures of columns."""
 
     def __init__(self, A, rows: Rows):
@@ -105,6 +106,30 @@ class MatrixOracle(Averaging):
         edges = self.rows.add(self._transposed @ d)
         change = self.rows.add(self._transposed @ (ahead - behind))
         return lambda step: kernels.signed_slope(edges, change, eta, step)
+
+    @cached_property
+    def _sizes(self):
+        return abs(self.A)
+
+    @property
+    def everything(self) -> Sequence[int]:
+        return range(self.A.shape[1])
+
+    @cached_property
+    def all_signs(self) -> bool:
+        return not sp.issparse(self.A) and bool(np.all(self._sizes == 1))
+
+    def tally(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        edges, sizes = self.rows.add(self._transposed @ d), self.rows.add(self._sizes.T @ d)
+        return (sizes + edges) / 2, (sizes - edges) / 2
+
+    def scales(self) -> tuple[np.ndarray, np.ndarray]:
+        largest = self._sizes.max(axis=0)
+        squares = self.rows.add((self._sizes * self._sizes).T @ self.rows.prior)
+        return self.rows.max(largest.toarray().ravel() if sp.issparse(largest) else largest), squares
+
+    def row_mass(self, chosen: np.ndarray) -> float:
+        return self.rows.max(float(self._sizes[:, chosen].sum(axis=1).max()))
 
     def column(self, j: Hypothesis) -> np.ndarray:
         if isinstance(j, Mixture):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,13 +16,12 @@ import scipy.sparse as sp
 from dualboost import kernels
 from dualboost.data import Bins, bin_columns
 from dualboost.learners.averaging import Averaging, Mixture, parted
-from dualboost.learners.base import Answer, Hypothesis, Learner, Predictor
+from dualboost.learners.base import Answer, Hypothesis, Learner, Listed, Predictor
 from dualboost.learners.stump_index import StumpIndex
+from dualboost.learners.stump_tally import Stump, listed_stumps, tally_stumps
 from dualboost.rows import Rows
 
 __all__ = ["StumpOracle", "StumpScores", "Stumps"]
-
-Stump = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class Stumps(Learner):
         return StumpOracle(bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
 
 
-class StumpOracle(Averaging):
+class StumpOracle(Averaging, Listed):
     """Binned columns with their labels."""
 
     def __init__(self, bins: Bins, y: np.ndarray, rows: Rows):
-        self.bins, self.rows = bins, rows
+        self.bins, self.y, self.rows = bins, y, rows
         # A column that is missing everywhere is constant: it is not stored and has no stumps.
         stored = np.zeros(bins.n_features, dtype=np.uint8)
         stored[bins.dense_features] = stored[bins.sparse_features] = 1
@@ -91,6 +91,24 @@ class StumpOracle(Averaging):
         at, front, back = (self._edges(weights)[0] for weights in (d, ahead, behind))
         change = front - back
         return lambda step: kernels.signed_slope(at, change, eta, step)
+
+    @property
+    def all_signs(self) -> bool:
+        return True
+
+    @cached_property
+    def everything(self) -> Sequence[Stump]:
+        return listed_stumps(self.bins)
+
+    def tally(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        right, wrong = tally_stumps(self.bins, self.y, d)
+        return self.rows.add(right), self.rows.add(wrong)
+
+    def scales(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.ones(len(self.everything)), np.ones(len(self.everything))
+
+    def row_mass(self, chosen: np.ndarray) -> float:
+        return float(len(chosen))
 
     def _edges(self, d: np.ndarray) -> tuple[np.ndarray, float]:
         """The edges of all stumps in index order, and a bound on their size.

@@ -10,6 +10,7 @@ from dualboost.master.newton import descend
 from dualboost.master.projection import entropy_projection
 from dualboost.master.quadratic import l1_quadratic, nonnegative_quadratic
 from dualboost.master.separation import PROOF, Separation, separate
+from dualboost.master.spectral import largest_singular_value
 
 __all__ = [
     "PROOF",
@@ -21,6 +22,7 @@ __all__ = [
     "descend",
     "entropy_projection",
     "l1_quadratic",
+    "largest_singular_value",
     "longest_ascent",
     "minimise_attained",
     "nonnegative_quadratic",

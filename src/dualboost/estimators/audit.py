@@ -1,0 +1,286 @@
+"""`audit`: which labels are probably wrong, what they should be, and why, as a list that a person can work through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
+
+from dualboost.boosters.leveraging import RATES
+from dualboost.estimators.audit_text import TextModel
+from dualboost.estimators.noisy import LogisticMixtureClassifier
+from dualboost.estimators.selection import fingerprints
+from dualboost.losses import LogisticMixture
+
+__all__ = ["Audit", "audit"]
+
+_NOTES = 3  # features named for a row
+_NO_SIGNAL = "the labels carry no signal"
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """The rows of a data set with what an audit found about their labels.
+
+    Attributes
+    ----------
+    given, suggested : ndarray of shape (n,)
+        The label of each row, and the one that the model would give.
+    probability : ndarray of shape (n,)
+        That the given label is wrong.
+    margin : ndarray of shape (n,)
+        How much the model speaks for the given label (negative: against it), against its strongest rival.
+    noise_rate : float
+        The estimated share of wrong labels.
+    contradicted : ndarray of shape (n,), bool
+        Whether the same row occurs with another label.
+    status : str
+        "ok", or that the labels carry no signal.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import audit
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> report = audit(X, y)
+    >>> len(report.records(5)), report.find_label_issues().shape
+    (5, (569,))
+    """
+
+    given: np.ndarray
+    suggested: np.ndarray
+    probability: np.ndarray
+    margin: np.ndarray
+    noise_rate: float
+    contradicted: np.ndarray
+    status: str
+    reasons: dict[int, list[tuple[str, float]]] = field(repr=False)
+    """For the most suspicious rows: the features that speak most against the label, and how much."""
+
+    @property
+    def ranking(self) -> np.ndarray:
+        """Row numbers, the most suspicious first."""
+        return np.lexsort((np.arange(len(self.margin)), self.margin, -self.probability))
+
+    def find_label_issues(self, count: int | None = None, *, return_indices_ranked: bool = False) -> np.ndarray:
+        """A mask of the rows to check, or their numbers, most suspicious first.
+
+        By default rows that the model would label otherwise, as many as the noise rate suggests and all whose label is
+        more probably wrong than right; `count` asks for that many of the most suspicious ones.
+        """
+        ranked = self.ranking
+        expected = int(np.ceil(self.noise_rate * len(ranked))) if count is None else int(count)
+        chosen = ranked[:expected]
+        if count is None:
+            likely = (self.probability[ranked] > 0.5) | (np.arange(len(ranked)) < expected)
+            chosen = ranked[likely & (self.given != self.suggested)[ranked]]
+        if return_indices_ranked:
+            return chosen
+        mask = np.zeros(len(self.given), dtype=bool)
+        mask[chosen] = True
+        return mask
+
+    def records(self, count: int = 20) -> list[dict[str, Any]]:
+        """The most suspicious rows as plain records."""
+        return [
+            {
+                "row": int(i),
+                "given": _plain(self.given[i]),
+                "suggested": _plain(self.suggested[i]),
+                "probability": float(self.probability[i]),
+                "margin": float(self.margin[i]),
+                "contradicted": bool(self.contradicted[i]),
+                "against": ", ".join(name for name, _ in self.reasons.get(int(i), [])),
+            }
+            for i in self.ranking[:count]
+        ]
+
+    def to_frame(self, count: int = 20):
+        """`records` as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.records(count))
+
+
+def audit(X, y, *, cv=None, feature_names=None, model=None, random_state=0) -> Audit:
+    """Rank the rows of a data set by how probably their label is wrong.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix of shape (n, features)
+        A sparse matrix of counts is taken for text and judged by its words.
+    y : array of shape (n,)
+        The labels, of any type; more than two classes are judged one against the rest.
+    cv : int or splitter, optional
+        None judges each row by fits that have not seen it inside one model of averaged trees. A number of folds fits
+        to all other folds instead.
+    feature_names : sequence of str, optional
+        Names for the reasons; by default those of the data frame, or column numbers.
+    model : a noise-aware classifier, optional
+        By default `LogisticMixtureClassifier` on tables and a linear word model on sparse counts.
+    random_state : int
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import audit
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y[[10, 200]] = 1 - y[[10, 200]]
+    >>> report = audit(X, y)
+    >>> {10, 200} <= set(report.find_label_issues(count=30, return_indices_ranked=True).tolist())
+    True
+    >>> sorted(report.records(1)[0])
+    ['against', 'contradicted', 'given', 'margin', 'probability', 'row', 'suggested']
+    """
+    names, table, labels = _checked(X, y, feature_names)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError("audit needs labels of at least two classes.")
+    template = _model_for(table, model, random_state)
+    sides = [codes == 1] if len(classes) == 2 else [codes == k for k in range(len(classes))]
+    judged = [_judge(table, side, template, cv) for side in sides]
+    scores = np.column_stack([_scores(found, side) for found, side in zip(judged, sides, strict=True)])
+    if len(classes) == 2:
+        scores = np.column_stack([-scores, scores])
+    margin, suggested = _margins(scores, codes)
+    probability = _probability(judged, codes)
+    report = Audit(
+        labels, classes[suggested], probability, margin, _overall_rate(judged, sides), contradictions(table, codes),
+        _NO_SIGNAL if all(found.status for found in judged) else "ok", {},
+    )  # fmt: skip
+    _explain(report, table, names, judged, codes)
+    return report
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """One class against the rest: margins of the rows by models that have not seen them."""
+
+    margins: np.ndarray
+    noise: np.ndarray
+    rate: float
+    model: Any
+    status: str
+
+
+def _checked(X, y, feature_names):
+    if feature_names is None:
+        feature_names = getattr(X, "columns", None)
+    table = sp.csr_array(X) if sp.issparse(X) else X
+    rows, width = _num_samples(table), table.shape[1]
+    labels = np.asarray(y)
+    if labels.ndim != 1 or len(labels) != rows:
+        raise ValueError(f"y must hold one label for each of the {rows} rows.")
+    names = [str(j) for j in range(width)] if feature_names is None else [str(name) for name in feature_names]
+    if len(names) != width:
+        raise ValueError(f"feature_names must name all {width} columns, not {len(names)}.")
+    return names, table, labels
+
+
+def _model_for(table, model, random_state):
+    """A classifier with noise rate, label noise and margins, to be cloned."""
+    if model is not None:
+        return model
+    if sp.issparse(table):
+        return TextModel(random_state=random_state)
+    return LogisticMixtureClassifier(bags=6, learning_rate=0.4, max_iter=100, random_state=random_state)
+
+
+def _judge(table, side: np.ndarray, template, cv) -> _Judged:
+    if cv is None:
+        model = clone(template).fit(table, side)
+        margins = getattr(model, "oob_margins_", model.margins_)
+        status = _NO_SIGNAL if model.noise_rate_ >= RATES[1] else ""
+        return _Judged(margins, model.label_noise_, model.noise_rate_, model, status)
+    margins, rates = np.empty(len(side)), []
+    splitter = check_cv(cv, side, classifier=True)
+    for train, test in splitter.split(np.zeros(len(side)), side):
+        model = clone(template).fit(_rows_of(table, train), side[train])
+        margins[test] = np.where(side[test], 1, -1) * model.decision_function(_rows_of(table, test))
+        rates.append(model.noise_rate_)
+    rate = float(np.mean(rates))
+    noise = LogisticMixture(float(np.clip(rate, *RATES))).suspicion(margins)
+    return _Judged(margins, noise, rate, model, _NO_SIGNAL if rate >= RATES[1] else "")
+
+
+def _rows_of(table, rows: np.ndarray):
+    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+
+
+def _scores(found: _Judged, side: np.ndarray) -> np.ndarray:
+    """How much speaks for the class, row by row."""
+    return np.where(side, found.margins, -found.margins)
+
+
+def _margins(scores: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Half the lead of the given class over its strongest rival, and the class with the largest score."""
+    own = scores[np.arange(len(codes)), codes]
+    rivals = scores.copy()
+    rivals[np.arange(len(codes)), codes] = -np.inf
+    return (own - rivals.max(axis=1)) / 2, scores.argmax(axis=1)
+
+
+def _probability(judged: list[_Judged], codes: np.ndarray) -> np.ndarray:
+    """That the given label is wrong; of many classes, by the judge of the given one against the rest."""
+    if len(judged) == 1:
+        return judged[0].noise
+    noise = np.column_stack([found.noise for found in judged])
+    return noise[np.arange(len(codes)), codes]
+
+
+def _overall_rate(judged: list[_Judged], sides: list[np.ndarray]) -> float:
+    """Of two classes the rate; of more, the mean probability over the rows of each class by its own judge."""
+    if len(judged) == 1:
+        return judged[0].rate
+    return float(sum(found.noise[side].sum() for found, side in zip(judged, sides, strict=True)) / len(sides[0]))
+
+
+def contradictions(table, codes: np.ndarray) -> np.ndarray:
+    """Which rows occur elsewhere with another label."""
+    numbers = table if sp.issparse(table) else np.asarray(table)
+    if not sp.issparse(table) and numbers.dtype.kind not in "fiub":
+        return np.zeros(len(codes), dtype=bool)
+    prints = fingerprints(numbers if sp.issparse(table) else numbers.astype(np.float64), check_random_state(0))
+    _, group = np.unique(prints, return_inverse=True)
+    low, high = np.full(group.max() + 1, codes.max()), np.zeros(group.max() + 1, dtype=codes.dtype)
+    np.minimum.at(low, group, codes)
+    np.maximum.at(high, group, codes)
+    return (low < high)[group]
+
+
+def _explain(report: Audit, table, names: list[str], judged: list[_Judged], codes: np.ndarray) -> None:
+    """Name the features that speak against the labels of the most suspicious rows."""
+    for i in report.ranking[:50]:
+        found = judged[0] if len(judged) == 1 else judged[codes[i]]
+        for_class = 1.0 if len(judged) > 1 or codes[i] == 1 else -1.0
+        pulls = for_class * pulls_of(found.model, _rows_of(table, np.array([i])))
+        worst = np.argsort(pulls, kind="stable")[:_NOTES]
+        report.reasons[int(i)] = [(names[j], float(pulls[j])) for j in worst if pulls[j] < 0]
+
+
+def pulls_of(model, row) -> np.ndarray:
+    """How much each feature of one row moves the vote towards the second class.
+
+    For a linear vote its term; otherwise what the vote loses when the feature is not known.
+    """
+    if isinstance(model, TextModel):
+        return model.terms(row)
+    values = np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64)
+    without = np.repeat(values, values.shape[1], axis=0)
+    np.fill_diagonal(without, np.nan)
+    return model.predictor_.scores(values)[0] - model.predictor_.scores(without)
+
+
+def _plain(value):
+    return value.item() if hasattr(value, "item") else value

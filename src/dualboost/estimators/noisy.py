@@ -1,0 +1,384 @@
+"""Classifiers for labels of which some are wrong: a bounded loss, the estimated noise rate, the rows to check again.
+
+Krause & Singer's LLM and LLD over trees. A bounded loss alone is not enough: the size of the trees, the number of
+rounds and the noise rate are chosen on rows that a fit has not seen, and several fits are averaged.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from dualboost.boosters import Leveraging
+from dualboost.boosters.leveraging import RATES, noise_rate
+from dualboost.estimators.bagging import Average, Bags, Trial, deal, try_out
+from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.calibration import Sigmoid
+from dualboost.estimators.progress import progress
+from dualboost.estimators.selection import fingerprints
+from dualboost.estimators.validation import TrainingData, check_whole_number
+from dualboost.game import Certificate, Game, State
+from dualboost.learners import LeafTrees, Learner, Stumps
+from dualboost.losses import LogisticDifference, LogisticMixture, Loss
+from dualboost.rows import Rows
+from dualboost.solve import play
+
+__all__ = ["LogisticDifferenceClassifier", "LogisticMixtureClassifier", "estimated_rate", "scale_and_rate"]
+
+_SIZES = (3, 10, 30)
+_ALMOST_NONE = 0.02  # the noise rate at which tree sizes are compared
+_OTHER_RATES = (0.1, 0.25)
+_LEAST_ROWS = 3.0  # distinct rows in a leaf
+_EXPECTED, _BELIEF = 0.1, 0.05  # of the noise rate, as a share of the rows
+_SCALES = tuple(2.0 ** (k / 4) for k in range(-4, 17))
+_TIE = 1e-10  # losses that differ by rounding only are equal: weight k must choose as k copies do
+_NO_SIGNAL = "the labels carry no signal: no model beats the class frequencies on rows that it has not seen"
+
+
+class NoisyClassifier(BoostedClassifier):
+    """What the two have in common. Abstract: a final class names its parameters and its loss."""
+
+    learner: Learner | None
+    bags: int
+    learning_rate: float
+    random_state: int | np.random.RandomState | None
+
+    @abstractmethod
+    def _loss(self, rate: float) -> Loss:
+        """The bounded loss of this noise rate."""
+
+    @abstractmethod
+    def _given_rate(self) -> float | None:
+        """The noise rate that was asked for; None to estimate it."""
+
+    @abstractmethod
+    def _booster(self) -> Leveraging:
+        """How a fit is made."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row."""
+        self._fit(X, y, sample_weight)
+        if hasattr(self, "estimators_"):
+            self._join(np.searchsorted(self.classes_, y))
+        return self
+
+    def _join(self, codes: np.ndarray) -> None:
+        """Of several classes, each row's noise by the model of its own class against the rest."""
+        noise = np.column_stack([model.label_noise_ for model in self.estimators_])
+        self.label_noise_ = noise[np.arange(len(codes)), codes]
+        self.noise_rate_ = float(np.nanmean(self.label_noise_))
+        self.loss_history_ = [model.loss_history_ for model in self.estimators_]
+
+    def _fit_two(self, data: TrainingData, rows: Rows) -> None:
+        rate = self._given_rate()
+        prints = fingerprints(data.X, check_random_state(self.random_state))
+        learners = self._learners(data, len(np.unique(prints)))
+        bags = deal(prints, data.signs, self.bags)
+        self.link_ = Sigmoid(1.0)
+        if len(bags) < 2:
+            self._fit_once(data, rows, learners[-1], rate)
+        else:
+            self._keep_trial(data, rows, self._best_trial(data, rows, bags, learners), rate)
+
+    def _settled(self) -> dict[str, Any]:
+        return {}
+
+    def _check_parameters(self) -> None:
+        self._given_rate()
+        check_whole_number("max_iter", self.max_iter, 1)
+        check_whole_number("bags", self.bags, 0)
+        if not (isinstance(self.learning_rate, Real) and 0 < self.learning_rate <= 1):
+            raise ValueError(f"learning_rate is the part of a step taken, in (0, 1], not {self.learning_rate!r}.")
+        if not (self.learner is None or isinstance(self.learner, Learner)):
+            raise ValueError(f"learner must be one of dualboost.learners or None, not {self.learner!r}.")
+
+    def _learners(self, data: TrainingData, distinct: int) -> list[Learner]:
+        """What to choose from: the learner given, else trees of several sizes; stumps for sparse tables."""
+        if self.learner is not None:
+            return [self.learner]
+        if issparse(data.X):
+            return [Stumps()]
+        features = 0.5 if data.X.shape[1] >= 4 else 1.0
+        least = min(0.25, _LEAST_ROWS / distinct)
+        return [LeafTrees(size, 64, least, features) for size in _SIZES]
+
+    def _best_trial(self, data: TrainingData, rows: Rows, bags: Bags, learners: list[Learner]) -> Trial:
+        """The tree size that does best on rows left out, then the noise rate."""
+        given, booster = self._given_rate(), self._booster()
+
+        def trial(learner: Learner, rate: float) -> Trial:
+            return try_out(data, rows, bags, (learner, LogisticMixture(rate), booster), self.max_iter)
+
+        best, chosen = self._best_size(
+            lambda learner: trial(learner, _ALMOST_NONE if given is None else given), learners
+        )
+        for rate in _OTHER_RATES if given is None else ():
+            other = trial(chosen, rate)
+            if other.out_loss >= best.out_loss - _TIE:
+                break
+            best = other
+        return best
+
+    @staticmethod
+    def _best_size(trial: Callable[[Learner], Trial], learners: list[Learner]) -> tuple[Trial, Learner]:
+        """From the middle of the list to larger trees while that helps, else to smaller ones."""
+        middle = len(learners) // 2
+        at, best = middle, trial(learners[middle])
+        for step in (1, -1):
+            while at + step in range(len(learners)):
+                other = trial(learners[at + step])
+                if other.out_loss >= best.out_loss - _TIE:
+                    break
+                at, best = at + step, other
+            if at != middle:
+                break
+        return best, learners[at]
+
+    def _keep_trial(self, data: TrainingData, rows: Rows, trial: Trial, given: float | None) -> None:
+        """The averaged model; noise is judged by the fits that have not seen the row."""
+        frequency = float(rows.prior[data.signs > 0].sum())
+        constant = -frequency * np.log(frequency) - (1 - frequency) * np.log1p(-frequency)
+        signal = trial.out_loss < constant
+        seen = np.isnan(trial.out_margins)
+        plain = np.where(seen, data.signs * trial.predictor.scores(data.X, rows.threads), trial.out_margins)
+        scale, rate = scale_and_rate(plain, rows, given)
+        predictor = replace(trial.predictor, scale=scale)
+        if not signal:
+            scale, predictor = 1.0, Average((), float(np.log(frequency) - np.log1p(-frequency)))
+        inside, outside = data.signs * predictor.scores(data.X, rows.threads), scale * plain
+        self.n_iter_, self.predictor_ = max(trial.rounds, 1), predictor
+        self.history_ = {"loss": trial.history}
+        self.status_ = f"{trial.rounds} rounds, the best on rows left out"
+        self.oob_margins_ = data.for_all_rows(outside, np.nan)
+        self._keep_noise(data, rows, (inside, outside, rate))
+        if not signal:
+            self._warn_no_signal()
+
+    def _fit_once(self, data: TrainingData, rows: Rows, learner: Learner, given: float | None) -> None:
+        """One fit to all rows, of all rounds; the noise rate by EM where it is to be estimated."""
+        loss = LogisticMixture(0.1 if given is None else given)
+        booster = replace(self._booster(), estimate=0 if given is not None else max(self._booster().estimate, 1))
+        game = Game(loss.bind(rows), learner.bind(data.X, data.signs, rows), rows, budget=np.inf, tol=1e-9)
+        losses: list[float] = []
+        with progress("noise model", self.max_iter, self.verbose) as draw:
+
+            def watch(state: State) -> None:
+                losses.append(state.loss.value(state.z))
+                if draw is not None:
+                    draw(state)
+
+            outcome = play(game, booster, self.max_iter, watch=watch)
+        self.n_iter_, self.status_ = max(outcome.n_rounds, 1), outcome.status
+        self.predictor_ = game.oracle.predictor(outcome.hypotheses, outcome.weights)
+        self.history_ = {"loss": np.array(losses)}
+        rate = noise_rate(outcome.state.loss) if given is None else given
+        self._keep_noise(data, rows, (outcome.margins, outcome.margins, min(rate, 0.5)))
+        if rate >= RATES[1]:
+            self._warn_no_signal()
+
+    def _keep_noise(self, data: TrainingData, rows: Rows, found: tuple[np.ndarray, np.ndarray, float]) -> None:
+        inside, outside, self.noise_rate_ = found
+        rate = float(np.clip(self.noise_rate_, *RATES))
+        self.label_noise_ = data.for_all_rows(LogisticMixture(rate).suspicion(outside), np.nan)
+        self.loss_history_ = self.history_["loss"]
+        self.feature_importances_ = self.predictor_.importances(self.n_features_in_)
+        self.margins_ = data.for_all_rows(inside, np.nan)
+        loss = self._loss(rate).bind(rows)
+        weights = loss.weights(inside)
+        self.sample_distribution_ = data.for_all_rows(weights / max(weights.sum(), 1e-300), 0.0)
+        self.certificate_ = Certificate(-loss.value(inside), np.inf)
+
+    def _warn_no_signal(self) -> None:
+        self.status_ = f"{self.status_}; {_NO_SIGNAL}"
+        self.noise_rate_ = 0.5
+        self.label_noise_ = np.where(np.isnan(self.label_noise_), np.nan, 0.5)
+        warnings.warn(f"{type(self).__name__}: {_NO_SIGNAL}.", ConvergenceWarning, stacklevel=4)
+
+
+def scale_and_rate(margins: np.ndarray, rows: Rows, rate: float | None = None) -> tuple[float, float]:
+    """(scale, rate): under which labels of margins times the scale, flipped at that rate, are likeliest.
+
+    Averages and early stopping make votes timid; without a scale of its own that would pass for noise or hide it. Where
+    the labels do not say, an expectation decides: one wrong label in ten, believed as much as a twentieth of the rows.
+    """
+    tried = []
+    for scale in _SCALES:
+        found = estimated_rate(scale * margins, rows) if rate is None else rate
+        doubt = _BELIEF * (_EXPECTED * np.log(found) + (1 - _EXPECTED) * np.log1p(-found))
+        tried.append((LogisticMixture(found).bind(rows).value(scale * margins) - doubt, scale, found))
+    least = min(value for value, _, _ in tried)
+    return next((scale, found) for value, scale, found in tried if value <= least + _TIE)
+
+
+def estimated_rate(margins: np.ndarray, rows: Rows) -> float:
+    """The noise rate under which labels of these margins are likeliest, with the same expectation: EM on the rate."""
+    rate = _EXPECTED
+    for _ in range(100):
+        suspicion = rows.add(float(rows.prior @ LogisticMixture(rate).suspicion(margins)))
+        new = float(np.clip((suspicion + _BELIEF * _EXPECTED) / (1 + _BELIEF), *RATES))
+        if abs(new - rate) < 1e-5:
+            break
+        rate = new
+    return rate
+
+
+def _check_rate(name: str, value) -> float | None:
+    if isinstance(value, str) and value == "estimate":
+        return None
+    if not (isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < 0.5):
+        raise ValueError(f'{name} must be "estimate" or a number between 0 and 0.5, both excluded, not {value!r}.')
+    return float(value)
+
+
+class LogisticMixtureClassifier(NoisyClassifier):
+    """A model that wrong labels do not bend, the noise rate, and for each row how probably its label is wrong.
+
+    Parameters
+    ----------
+    noise_rate : float in (0, 0.5) or "estimate", default "estimate"
+        The share of wrong labels.
+    learner : Learner, optional
+        What votes. By default trees of 3, 10 or 30 leaves, the size chosen on rows left out; stumps for sparse tables.
+    update : int, default 10
+        In a single fit (bags=0) the noise rate is estimated anew every so many rounds.
+    bags : int, default 10
+        How many fits are averaged, each to about 63 % of the rows; the rows it has not seen choose the rounds and judge
+        the labels. 0 is one fit of `max_iter` rounds to everything, judged by itself.
+    learning_rate : float in (0, 1], default 0.2
+        The part of each step that is taken.
+    max_iter : int, default 200
+        The most rounds.
+    n_jobs : int, optional
+        Threads; the model does not depend on it.
+    random_state : int, RandomState instance or None
+        Seeds the bags.
+    verbose : int, default 0
+        1 shows a progress bar for a single fit.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    noise_rate_ : float
+        The share of wrong labels, given or estimated; 0.5 where the labels carry no signal.
+    label_noise_ : ndarray of shape (n_samples,)
+        The probability that each training label is wrong, by the fits that have not seen it; of several classes, by the
+        model of the given class against the rest.
+    loss_history_ : ndarray
+        The loss of each round, averaged over the bags. It never rises.
+    margins_, oob_margins_ : ndarray of shape (n_samples,)
+        y f(x) of the model, and of the fits that have not seen the row (of bags only).
+    certificate_ : Certificate
+        `objective`, the negative loss; nothing bounds a loss that is not convex.
+    sample_distribution_, feature_importances_, history_, n_iter_, status_, predictor_
+        As in the other classifiers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import LogisticMixtureClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> wrong = np.arange(0, len(y), 10)
+    >>> y[wrong] = 1 - y[wrong]
+    >>> model = LogisticMixtureClassifier(bags=5, max_iter=30, random_state=0).fit(X, y)
+    >>> suspects = np.argsort(-model.label_noise_)[: len(wrong)]
+    >>> bool(np.isin(suspects, wrong).mean() > 0.7)
+    True
+    """
+
+    def __init__(
+        self,
+        noise_rate="estimate",
+        *,
+        learner=None,
+        update=10,
+        bags=10,
+        learning_rate=0.2,
+        max_iter=200,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.noise_rate = noise_rate
+        self.learner = learner
+        self.update = update
+        self.bags = bags
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _given_rate(self) -> float | None:
+        check_whole_number("update", self.update, 1)
+        return _check_rate("noise_rate", self.noise_rate)
+
+    def _loss(self, rate: float) -> Loss:
+        return LogisticMixture(rate)
+
+    def _booster(self) -> Leveraging:
+        estimate = 0 if self.bags else self.update
+        return Leveraging("difference", step="newton", shrink=self.learning_rate, estimate=estimate)
+
+
+class LogisticDifferenceClassifier(NoisyClassifier):
+    """The same model by its other name: a difference of logistic losses, descended by the sure steps of LLD.
+
+    Parameters
+    ----------
+    mu : float above 0 or "estimate", default "estimate"
+        How far the loss is cut: it lies between 0 and mu; a noise rate of 1 / (1 + e^mu).
+    learner, bags, learning_rate, max_iter, n_jobs, random_state, verbose
+        As in `LogisticMixtureClassifier`, like the fitted attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import LogisticDifferenceClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> LogisticDifferenceClassifier(mu=3.0, bags=4, max_iter=20, random_state=0).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        mu="estimate",
+        *,
+        learner=None,
+        bags=10,
+        learning_rate=0.5,
+        max_iter=200,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.mu = mu
+        self.learner = learner
+        self.bags = bags
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _given_rate(self) -> float | None:
+        if isinstance(self.mu, str) and self.mu == "estimate":
+            return None
+        if not (isinstance(self.mu, Real) and not isinstance(self.mu, bool) and 0 < float(self.mu) < 700):
+            raise ValueError(f'mu must be "estimate" or a number between 0 and 700, not {self.mu!r}.')
+        return LogisticDifference(float(self.mu)).noise_rate
+
+    def _loss(self, rate: float) -> Loss:
+        return LogisticDifference(LogisticMixture(rate).mu)
+
+    def _booster(self) -> Leveraging:
+        return Leveraging("difference", shrink=self.learning_rate)

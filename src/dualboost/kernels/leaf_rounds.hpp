@@ -1,0 +1,96 @@
+// Leveraging over real-valued trees without a return to Python: the steps of Leveraging("difference", step="newton").
+#pragma once
+
+#include "leaf_trees.hpp"
+
+namespace dualboost {
+
+struct LeafProblem {
+    const int8_t *y;
+    const double *prior; // 0 for rows that do not take part
+    double *z;
+    double mu, shrink, fixed; // `fixed` is the size of one in fixed point
+};
+
+class LeafRounds {
+public:
+    LeafRounds(const LeafTable &table, LeafGrowth &growth, const LeafProblem &problem)
+        : table_(table), growth_(growth), at_(problem), d_(static_cast<size_t>(table.rows)), bend_(d_), column_(d_) {
+        weigh();
+    }
+
+    // One round; false when the tree has no edge left.
+    bool play(std::vector<int64_t> &g, const std::vector<int64_t> &h, const LeafLimits &limits) {
+        for (size_t i = 0; i < d_.size(); ++i) g[i] = std::llrint(at_.y[i] * d_[i] * at_.fixed);
+        tree_ = growth_.grow(g.data(), h.data(), limits);
+        normalise();
+        for (int64_t i = 0; i < table_.rows; ++i)
+            column_[static_cast<size_t>(i)] = at_.y[i] * leaf_value(table_, tree_.data(), table_.row(i));
+        return step();
+    }
+
+    const std::vector<LeafNode> &tree() const { return tree_; }
+    double amount() const { return amount_; }
+    double loss() const { return loss_; }
+
+private:
+    const LeafTable &table_;
+    LeafGrowth &growth_;
+    LeafProblem at_;
+    std::vector<double> d_, bend_, column_, start_; // bend: the curvature of the logistic loss, times the prior
+    std::vector<LeafNode> tree_;
+    double amount_ = 0, loss_ = 0;
+
+    // Row weights, curvature and loss at the margins, from one exponential and one logarithm a row.
+    void weigh() {
+        double r = std::exp(-at_.mu);
+        loss_ = 0;
+        for (size_t i = 0; i < d_.size(); ++i) {
+            double p = at_.prior[i];
+            if (!(p > 0)) continue;
+            double e = fast_exp(std::min(-at_.z[i], 300.0)); // beyond, the loss is flat to the last bit
+            double one = 1 / (1 + e), two = 1 / (1 + e * r);
+            d_[i] = p * (1 - r) * e * one * two;
+            bend_[i] = p * e * one * one;
+            loss_ += p * std::log((1 + e) * two);
+        }
+    }
+
+    void normalise() {
+        double largest = 0;
+        for (const LeafNode &node : tree_) largest = std::max(largest, std::abs(node.value));
+        if (largest > 0)
+            for (LeafNode &node : tree_) node.value /= largest;
+    }
+
+    // The sure step 4 W / sum of p M^2; or Newton's, where the loss then falls by at least what the sure one promises.
+    bool step() {
+        double edge = 0, squares = 0, bend = 0, before = loss_;
+        for (size_t i = 0; i < d_.size(); ++i) {
+            double c = column_[i];
+            edge += d_[i] * c;
+            squares += at_.prior[i] * c * c;
+            bend += bend_[i] * c * c;
+        }
+        if (!(edge > 1e-9) || !(squares > 0)) return false;
+        double sure = 4 * edge / squares, promise = sure * edge * (at_.shrink - at_.shrink * at_.shrink / 2);
+        double longer = bend > 0 ? at_.shrink * edge / bend : 0.0;
+        sure *= at_.shrink;
+        if (longer > sure && std::isfinite(longer)) {
+            start_.assign(at_.z, at_.z + table_.rows);
+            move(longer);
+            if (loss_ <= before - promise) return true;
+            std::copy(start_.begin(), start_.end(), at_.z);
+        }
+        move(sure);
+        return true;
+    }
+
+    void move(double amount) {
+        amount_ = amount;
+        for (size_t i = 0; i < d_.size(); ++i) at_.z[i] += amount * column_[i];
+        weigh();
+    }
+};
+
+}  // namespace dualboost

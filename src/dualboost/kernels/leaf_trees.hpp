@@ -1,0 +1,236 @@
+// Trees whose leaves carry a real value, grown leaf by leaf on binned rows: the split that explains most comes first.
+#pragma once
+
+#include "common.hpp"
+
+#include <memory>
+
+namespace dualboost {
+
+// What a node sums over its rows, in fixed point: exact, so a sibling is a difference and no order matters.
+struct LeafSums {
+    int64_t g = 0, h = 0;
+    LeafSums &operator+=(const LeafSums &other) { g += other.g; h += other.h; return *this; }
+    LeafSums operator-(const LeafSums &other) const { return {g - other.g, h - other.h}; }
+    LeafSums operator+(const LeafSums &other) const { return {g + other.g, h + other.h}; }
+};
+
+struct LeafNode {
+    int32_t feature = -1, cut = 0, left = -1, right = -1;
+    uint8_t missing_right = 0;
+    double value = 0;
+};
+
+struct LeafLimits {
+    int64_t leaves;
+    int64_t least;   // of h in a leaf
+    double ridge;    // added to h where g is divided by it
+    double features; // the share of the features that a node may look at
+    uint64_t seed;
+};
+
+// Rows by rows: the bins of a row stand together, since a node reads some rows and all features.
+struct LeafTable {
+    int64_t rows = 0, features = 0;
+    std::vector<uint8_t> codes;   // the bin of each cell; bin cuts + 1 holds the missing values
+    std::vector<int32_t> cuts;    // of each feature
+    std::vector<int64_t> start;   // of each feature's bins in a histogram
+    const uint8_t *row(int64_t i) const { return codes.data() + i * features; }
+    int64_t bins() const { return start.back(); }
+    bool goes_right(const LeafNode &node, uint8_t code) const {
+        return code > cuts[static_cast<size_t>(node.feature)] ? node.missing_right != 0 : code > node.cut;
+    }
+};
+
+inline uint64_t mixed_bits(uint64_t h) {
+    h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9u;
+    h = (h ^ (h >> 27)) * 0x94D049BB133111EBu;
+    return h ^ (h >> 31);
+}
+
+class LeafGrowth {
+public:
+    explicit LeafGrowth(const LeafTable &table)
+        : table_(table), order_(static_cast<size_t>(table.rows)), spare_(order_.size()) {}
+
+    // The tree with the largest sum of g^2 / (h + ridge) over its leaves, greedily. Rows without h do not take part.
+    const std::vector<LeafNode> &grow(const int64_t *g, const int64_t *h, const LeafLimits &limits) {
+        g_ = g; h_ = h; limits_ = &limits;
+        nodes_.assign(1, LeafNode{});
+        leaves_.clear();
+        add_root();
+        while (static_cast<int64_t>(leaves_.size()) < limits.leaves && split_best()) {}
+        for (const Leaf &leaf : leaves_) nodes_[static_cast<size_t>(leaf.node)].value = value_of(leaf.sums);
+        return nodes_;
+    }
+
+private:
+    struct Split {
+        float gain = 0; // rounded: what differs in the last digits only is a tie, and ties go to the first
+        int32_t feature = -1, cut = 0;
+        uint8_t missing_right = 0;
+        LeafSums left;
+    };
+    struct Leaf {
+        int32_t node;
+        int64_t begin, end;
+        LeafSums sums;
+        size_t histogram;
+        uint64_t path;
+        Split best;
+    };
+
+    const LeafTable &table_;
+    const int64_t *g_ = nullptr, *h_ = nullptr;
+    const LeafLimits *limits_ = nullptr;
+    std::vector<int32_t> order_, spare_;
+    std::vector<std::vector<LeafSums>> histograms_;
+    std::vector<Leaf> leaves_;
+    std::vector<LeafNode> nodes_;
+
+    double score(const LeafSums &sums) const {
+        double g = static_cast<double>(sums.g), h = static_cast<double>(sums.h) + limits_->ridge;
+        return h > 0 ? g * g / h : 0.0;
+    }
+    double value_of(const LeafSums &sums) const {
+        double h = static_cast<double>(sums.h) + limits_->ridge;
+        return h > 0 ? static_cast<double>(sums.g) / h : 0.0;
+    }
+
+    void add_root() {
+        Leaf root{0, 0, 0, {}, new_histogram(0), 0, {}};
+        int64_t mass = 0;
+        for (int64_t i = 0; i < table_.rows; ++i) {
+            if (h_[i] == 0) continue;
+            order_[static_cast<size_t>(root.end++)] = static_cast<int32_t>(i);
+            root.sums += {g_[i], h_[i]};
+            mass += std::abs(g_[i]);
+        }
+        // Another draw of features for other weights; what differs by rounding only draws the same.
+        float rounded = static_cast<float>(mass);
+        uint32_t bits;
+        std::memcpy(&bits, &rounded, 4);
+        root.path = mixed_bits(mixed_bits(limits_->seed) + bits);
+        fill(root);
+        search(root);
+        leaves_.push_back(root);
+    }
+
+    size_t new_histogram(size_t k) {
+        if (histograms_.size() <= k) histograms_.resize(k + 1);
+        histograms_[k].assign(static_cast<size_t>(table_.bins()), LeafSums{});
+        return k;
+    }
+
+    void fill(const Leaf &leaf) {
+        LeafSums *bins = histograms_[leaf.histogram].data();
+        const int64_t *start = table_.start.data();
+        for (int64_t k = leaf.begin; k < leaf.end; ++k) {
+            int64_t i = order_[static_cast<size_t>(k)];
+            LeafSums sums{g_[i], h_[i]};
+            const uint8_t *codes = table_.row(i);
+            for (int64_t f = 0; f < table_.features; ++f) bins[start[f] + codes[f]] += sums;
+        }
+    }
+
+    bool looks_at(const Leaf &leaf, int64_t f) const {
+        if (limits_->features >= 1) return true;
+        uint64_t h = mixed_bits(leaf.path + 0x9E3779B97F4A7C15u * static_cast<uint64_t>(f + 1));
+        return static_cast<double>(h >> 11) * 0x1p-53 < limits_->features;
+    }
+
+    void search(Leaf &leaf) {
+        leaf.best = Split{};
+        leaf.best.gain = static_cast<float>(score(leaf.sums) * (1 + 1e-6));
+        if (leaf.sums.h < 2 * limits_->least) return;
+        for (int64_t f = 0; f < table_.features; ++f)
+            if (looks_at(leaf, f)) search_feature(leaf, f);
+    }
+
+    void search_feature(Leaf &leaf, int64_t f) {
+        const LeafSums *bins = histograms_[leaf.histogram].data() + table_.start[static_cast<size_t>(f)];
+        int32_t cuts = table_.cuts[static_cast<size_t>(f)];
+        LeafSums missing = bins[cuts + 1], left;
+        bool either = missing.h > 0;
+        for (int32_t cut = 0; cut <= cuts; ++cut) {
+            left += bins[cut];
+            if (bins[cut].h == 0 && bins[cut].g == 0 && cut < cuts) continue; // the same split as one cut before
+            // Where none is missing here, one that is later goes with the larger part.
+            auto side = static_cast<uint8_t>(either || leaf.sums.h - left.h > left.h);
+            if (cut < cuts || either) offer(leaf, {0, static_cast<int32_t>(f), cut, side, left});
+            if (cut < cuts && either) offer(leaf, {0, static_cast<int32_t>(f), cut, 0, left + missing});
+        }
+    }
+
+    void offer(Leaf &leaf, Split split) const {
+        LeafSums right = leaf.sums - split.left;
+        if (split.left.h < limits_->least || right.h < limits_->least || split.left.h == 0 || right.h == 0) return;
+        split.gain = static_cast<float>(score(split.left) + score(right));
+        if (split.gain > leaf.best.gain) leaf.best = split;
+    }
+
+    bool split_best() {
+        size_t at = leaves_.size();
+        double most = 0;
+        for (size_t k = 0; k < leaves_.size(); ++k) {
+            double gain = static_cast<double>(leaves_[k].best.gain) - score(leaves_[k].sums);
+            if (leaves_[k].best.feature >= 0 && static_cast<float>(gain) > static_cast<float>(most)) {
+                most = gain;
+                at = k;
+            }
+        }
+        if (at == leaves_.size()) return false;
+        split(at);
+        return true;
+    }
+
+    void split(size_t at) {
+        Leaf parent = leaves_[at];
+        const Split &best = parent.best;
+        auto left = static_cast<int32_t>(nodes_.size()), right = left + 1;
+        LeafNode &node = nodes_[static_cast<size_t>(parent.node)];
+        node = {best.feature, best.cut, left, right, best.missing_right, 0};
+        int64_t middle = partition(parent, node);
+        nodes_.resize(nodes_.size() + 2);
+        size_t fresh = new_histogram(leaves_.size());
+        uint64_t path = mixed_bits(parent.path ^ (static_cast<uint64_t>(best.feature) << 32) ^ static_cast<uint64_t>(best.cut));
+        Leaf one{left, parent.begin, middle, best.left, fresh, mixed_bits(path + 1), {}};
+        Leaf two{right, middle, parent.end, parent.sums - best.left, parent.histogram, mixed_bits(path + 2), {}};
+        bool last = static_cast<int64_t>(leaves_.size()) + 1 >= limits_->leaves;
+        if (!last) share(one, two);
+        leaves_[at] = one;
+        leaves_.push_back(two);
+    }
+
+    // The smaller child is summed, the other one is what is left of the parent.
+    void share(Leaf &one, Leaf &two) {
+        bool swapped = one.end - one.begin > two.end - two.begin;
+        if (swapped) std::swap(one.histogram, two.histogram);
+        Leaf &small = swapped ? two : one, &large = swapped ? one : two;
+        fill(small);
+        LeafSums *rest = histograms_[large.histogram].data();
+        const LeafSums *taken = histograms_[small.histogram].data();
+        for (int64_t b = 0; b < table_.bins(); ++b) rest[b] = rest[b] - taken[b];
+        search(one);
+        search(two);
+    }
+
+    int64_t partition(const Leaf &leaf, const LeafNode &node) {
+        int64_t kept = leaf.begin, moved = 0;
+        for (int64_t k = leaf.begin; k < leaf.end; ++k) {
+            int32_t i = order_[static_cast<size_t>(k)];
+            if (table_.goes_right(node, table_.row(i)[node.feature])) spare_[static_cast<size_t>(moved++)] = i;
+            else order_[static_cast<size_t>(kept++)] = i;
+        }
+        std::copy_n(spare_.begin(), moved, order_.begin() + kept);
+        return kept;
+    }
+};
+
+inline double leaf_value(const LeafTable &table, const LeafNode *nodes, const uint8_t *codes) {
+    const LeafNode *node = nodes;
+    while (node->feature >= 0) node = nodes + (table.goes_right(*node, codes[node->feature]) ? node->right : node->left);
+    return node->value;
+}
+
+}  // namespace dualboost

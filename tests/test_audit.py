@@ -1,0 +1,147 @@
+"""audit: planted wrong labels come first, on tables and text, in one fit or out of fold, with two classes or more."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+
+from dualboost import LogisticMixtureClassifier, audit
+from dualboost.estimators.audit_text import TextModel, rarity, weighed
+
+QUICK = LogisticMixtureClassifier(bags=4, max_iter=25, learning_rate=0.5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def table():
+    X, y = make_classification(400, 6, n_informative=4, n_redundant=0, class_sep=2.0, flip_y=0, random_state=1)
+    wrong = np.random.default_rng(0).random(400) < 0.1
+    return X, np.where(wrong, 1 - y, y), wrong
+
+
+@pytest.fixture(scope="module")
+def documents():
+    """Counts of 60 words, of which ten speak for a class."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 500)
+    rates = np.full((2, 60), 0.3)
+    rates[0, :5], rates[1, 5:10] = 2.0, 2.0
+    wrong = rng.random(500) < 0.08
+    return sp.csr_array(rng.poisson(rates[y]).astype(float)), np.where(wrong, 1 - y, y), wrong
+
+
+def check_ranking(report, wrong, least: float) -> None:
+    assert roc_auc_score(wrong, report.probability) > least
+    assert roc_auc_score(wrong, -report.margin) > least
+    ranked = report.find_label_issues(count=int(wrong.sum()), return_indices_ranked=True)
+    assert wrong[ranked].mean() > 0.6
+    assert np.all(np.diff(report.probability[report.ranking]) <= 0)
+    mask = report.find_label_issues()
+    assert mask.dtype == bool and mask.shape == wrong.shape and 0 < mask.sum() < 0.3 * len(mask)
+    assert np.all(report.suggested[mask] != report.given[mask])
+    listed = report.find_label_issues(return_indices_ranked=True)
+    assert set(listed) == set(np.flatnonzero(mask))
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_wrong_labels_of_a_table_come_first(table, cv):
+    X, y, wrong = table
+    report = audit(X, y, cv=cv, model=QUICK)
+    check_ranking(report, wrong, 0.9)
+    assert 0.02 < report.noise_rate < 0.25 and report.status == "ok"
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_wrong_labels_of_text_come_first(documents, cv):
+    X, y, wrong = documents
+    report = audit(X, y, cv=cv, feature_names=[f"word{j}" for j in range(60)])
+    check_ranking(report, wrong, 0.95)
+    worst = report.records(1)[0]
+    spoken = {f"word{j}" for j in (range(5, 10) if worst["given"] == 0 else range(5))}
+    assert set(worst["against"].split(", ")) & spoken, "the words that speak against the label"
+
+
+def test_records_say_why(table):
+    pandas = pytest.importorskip("pandas")
+    X, y, wrong = table
+    names = ["a", "b", "c", "d", "e", "f"]
+    labels = np.array(["cat", "dog"])[y]
+    report = audit(pandas.DataFrame(X, columns=names), labels, model=QUICK)
+    check_ranking(report, wrong, 0.9)
+    record = report.records(5)[0]
+    assert record["given"] in ("cat", "dog") and record["suggested"] != record["given"]
+    assert record["margin"] < 0 and 0.5 < record["probability"] <= 1
+    assert record["against"] and set(record["against"].split(", ")) <= set(names)
+    frame = report.to_frame(7)
+    assert list(frame["row"]) == report.ranking[:7].tolist() and len(frame) == 7
+
+
+def test_reasons_are_pulls_of_the_vote(table):
+    """Named are the features that lower the vote for the label most, at most three, the worst first."""
+    X, y, _ = table
+    report = audit(X, y, model=QUICK)
+    for pulls in report.reasons.values():
+        amounts = [amount for _, amount in pulls]
+        assert all(a < 0 for a in amounts) and amounts == sorted(amounts) and len(amounts) <= 3
+
+
+def test_many_classes_one_against_the_rest():
+    X, y = load_iris(return_X_y=True)
+    wrong = np.zeros(150, dtype=bool)
+    wrong[[3, 20, 60, 75, 110, 140]] = True
+    given = np.where(wrong, (y + 1) % 3, y)
+    report = audit(X, given, model=QUICK)
+    assert roc_auc_score(wrong, report.probability) > 0.9
+    worst = report.ranking[:6]
+    assert wrong[worst].sum() >= 4
+    found = worst[wrong[worst]]
+    assert np.mean(report.suggested[found] == y[found]) >= 0.7
+
+
+def test_contradictions_are_marked(table):
+    X, y, _ = table
+    doubled = np.vstack([X, X[:3]])
+    report = audit(doubled, np.append(y, [1 - y[0], y[1], 1 - y[2]]), model=QUICK)
+    assert np.flatnonzero(report.contradicted).tolist() == [0, 2, 400, 402]
+
+
+def test_labels_without_signal():
+    rng = np.random.default_rng(3)
+    with pytest.warns(ConvergenceWarning):
+        report = audit(rng.normal(size=(200, 3)), rng.integers(0, 2, 200), model=QUICK)
+    assert report.noise_rate == 0.5 and "no signal" in report.status
+    words = sp.csr_array(rng.poisson(0.5, (300, 20)).astype(float))
+    assert "no signal" in audit(words, rng.integers(0, 2, 300)).status
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="two classes"):
+        audit(np.eye(4), np.zeros(4))
+    with pytest.raises(ValueError, match="one label"):
+        audit(np.eye(4), np.zeros(3))
+    with pytest.raises(ValueError, match="feature_names"):
+        audit(np.eye(4), [0, 1, 0, 1], feature_names=["a"])
+
+
+# ---- text -----------------------------------------------------------------------------------------------------------
+
+
+def test_counts_are_weighed_as_said(documents):
+    X = documents[0]
+    idf = rarity(X)
+    dense = X.toarray()
+    np.testing.assert_allclose(idf, np.log(501 / (1 + (dense != 0).sum(axis=0))) + 1)
+    expected = np.log1p(dense) * idf
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(weighed(X, idf).toarray(), expected, atol=1e-14)
+
+
+def test_the_text_model_votes_by_its_terms(documents):
+    X, y, wrong = documents
+    model = TextModel(max_iter=100).fit(X, y)
+    assert model.terms(X[[4]]).sum() == pytest.approx(model.decision_function(X[[4]])[0])
+    assert np.mean(model.predict(X) == np.where(wrong, 1 - y, y)) > 0.95
+    assert model.n_iter_ >= 20 and 0.02 < model.noise_rate_ < 0.15
+    again = TextModel(max_iter=100).fit(sp.csc_array(X), y)
+    np.testing.assert_allclose(again.oob_margins_, model.oob_margins_, rtol=1e-9)

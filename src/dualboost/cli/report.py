@@ -103,7 +103,8 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     watch = (lambda fold: voice.note(f"fold {fold + 1} of {made.folds}")) if voice.progress else None
     with bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        judged = held_out(model.set_params(verbose=0), problem.X, problem.y, made.folds, model.random_state, watch)
+        seed = getattr(model, "random_state", 0)
+        judged = held_out(model.set_params(verbose=0), problem.X, problem.y, made.folds, seed, watch)
         suspects, noise_rate = suspects_of(model, problem, judged)
     title = stem_of(problem.table.source.name)
     features = problem.schema.features

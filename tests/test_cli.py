@@ -205,6 +205,24 @@ def test_every_algorithm_makes_a_model_and_a_report(capsys, tmp_path, name):
     )
 
 
+def test_audit_finds_planted_errors_and_formulas_stay_text(capsys, tmp_path):
+    """By chance one of the eight would be among the first sixteen."""
+    planted = np.array([5, 40, 77, 101, 150, 190, 222, 260])
+    labels = LABELS[:300].copy()
+    labels[planted] = np.where(labels[planted] == "benign", "malignant", "benign")
+    names = [*DATA.feature_names[:7], "=cmd()"]
+    data = table(tmp_path / "planted.csv", DATA.data[:300, :8], labels, names)
+    out = tmp_path / "check.csv"
+    record = as_json(capsys, "audit", data, "--nu", "0.3", "--folds", "3", "-o", str(out))
+    first = [suspect["row"] - 1 for suspect in record["suspects"][:16]]
+    assert len(set(first) & set(planted)) >= 5 and len(record["suspects"]) < 60
+    rows = list(csv.DictReader(out.open()))
+    assert [int(row["row"]) for row in rows] == [suspect["row"] for suspect in record["suspects"]]
+    assert all(row["label"] == labels[int(row["row"]) - 1] != row["suggested"] for row in rows)
+    margins = [suspect["margin"] for suspect in record["suspects"]]
+    assert margins == sorted(margins) and max(margins) < 0 and "'=cmd()" in rows[0]
+
+
 def test_diagnose_proves_which_rows_cannot_be_separated(capsys, tmp_path):
     rows = [(1, "a"), (2, "b"), (3, "a"), (3, "b"), (9, "b")]
     path = tmp_path / "five.csv"
@@ -317,7 +335,17 @@ def test_help_is_light_and_lists_the_commands():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert done.stderr.strip() == ""
-    for command in ("fit", "predict", "evaluate", "compare", "diagnose", "report", "demo", "--install-completion"):
+    for command in (
+        "fit",
+        "predict",
+        "evaluate",
+        "compare",
+        "audit",
+        "diagnose",
+        "report",
+        "demo",
+        "--install-completion",
+    ):
         assert command in done.stdout
 
 

@@ -213,14 +213,15 @@ def test_audit_finds_planted_errors_and_formulas_stay_text(capsys, tmp_path):
     names = [*DATA.feature_names[:7], "=cmd()"]
     data = table(tmp_path / "planted.csv", DATA.data[:300, :8], labels, names)
     out = tmp_path / "check.csv"
-    record = as_json(capsys, "audit", data, "--nu", "0.3", "--folds", "3", "-o", str(out))
+    record = as_json(capsys, "audit", data, "-o", str(out))
     first = [suspect["row"] - 1 for suspect in record["suspects"][:16]]
     assert len(set(first) & set(planted)) >= 5 and len(record["suspects"]) < 60
     rows = list(csv.DictReader(out.open()))
     assert [int(row["row"]) for row in rows] == [suspect["row"] for suspect in record["suspects"]]
     assert all(row["label"] == labels[int(row["row"]) - 1] != row["suggested"] for row in rows)
-    margins = [suspect["margin"] for suspect in record["suspects"]]
-    assert margins == sorted(margins) and max(margins) < 0 and "'=cmd()" in rows[0]
+    wrong = [suspect["probability"] for suspect in record["suspects"]]
+    assert wrong == sorted(wrong, reverse=True) and "'=cmd()" in rows[0]
+    assert record["suspects"][0]["reasons"] and 0 < record["noise_rate"] < 0.3
 
 
 def test_diagnose_proves_which_rows_cannot_be_separated(capsys, tmp_path):

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dualboost.cli import options as use
-from dualboost.cli.algorithms import AUTO, Tuning, choose, make
-from dualboost.cli.fit import fitted
-from dualboost.cli.guard import bad_input
-from dualboost.cli.loading import DataOptions, check_two, check_writable, load_data, write_text
+from dualboost.cli.loading import DataOptions, check_writable, load_data, write_text
 from dualboost.cli.predict import harmless
-from dualboost.cli.suspects import suspects_of
+from dualboost.cli.suspects import audited, suspects_of
 from dualboost.cli.voice import Voice
 
 if TYPE_CHECKING:
-    from dualboost.readers import Problem
     from dualboost.report import Suspect
 
 __all__ = ["audit"]
@@ -29,43 +24,32 @@ __all__ = ["audit"]
 def audit(
     data: use.Data,
     out: Annotated[str, typer.Option("--out", "-o", help="CSV file to write; - for standard output.")] = "-",
+    count: Annotated[int | None, typer.Option(min=1, help="How many rows; by default the probable errors.")] = None,
     target: use.Target = None,
     positive: use.Positive = None,
     drop: use.Drop = None,
-    algorithm: use.Algorithm = AUTO,
-    nu: use.Nu = None,
-    folds: use.Folds = 5,
     seed: use.Seed = 0,
-    jobs: use.Jobs = None,
     rows: use.Rows = None,
     encoding: use.Encoding = None,
     json: use.Json = False,
     quiet: use.Quiet = False,
 ) -> None:
-    """List the rows whose labels are voted down by models that have not seen them: a CSV, worst first."""
+    """List the rows whose labels are probably wrong: a CSV, most suspicious first."""
     voice = Voice(json, quiet)
     check_writable(out)
-    kind, why = choose(algorithm)
     problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
-    check_two(problem, "An audit")
-    voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
-    found = _found(make(kind, Tuning(nu=nu, random_state=seed, n_jobs=jobs)), problem, folds, seed)
-    voice.note(f"{len(found)} of {len(problem.y)} rows to check.")
-    record = {"rows": len(problem.y), "suspects": [vars(suspect) for suspect in found]}
+    found = audited(problem, seed)
+    suspects = suspects_of(found, problem, count)
+    voice.note(f"{found.noise_rate:.1%} of the labels are estimated to be wrong; {len(suspects)} rows to check.")
+    if found.status != "ok":
+        voice.note(f"{found.status}.")
+    record: dict[str, Any] = {"rows": len(problem.y), "noise_rate": found.noise_rate, "status": found.status}
+    record["suspects"] = [vars(suspect) for suspect in suspects]
     if out != "-":
-        write_text(out, _as_csv(found))
+        write_text(out, _as_csv(suspects))
         voice.result({**record, "suspects_file": out}, [f"Rows to check: {out}"])
     else:
-        voice.result(record, _as_csv(found).splitlines())
-
-
-def _found(model, problem: Problem, folds: int, seed: int) -> Sequence[Suspect]:
-    from dualboost.estimators.held_out import held_out
-
-    model = fitted(model, problem)
-    with bad_input(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return suspects_of(model, problem, held_out(model, problem.X, problem.y, folds, seed))[0]
+        voice.result(record, _as_csv(suspects).splitlines())
 
 
 def _as_csv(found: Sequence[Suspect]) -> str:
@@ -73,9 +57,12 @@ def _as_csv(found: Sequence[Suspect]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     columns = list(found[0].cells) if found else []
-    writer.writerow(["row", "label", "suggested", "probability of an error", "margin", *map(harmless, columns)])
+    writer.writerow(
+        ["row", "label", "suggested", "probability of an error", "margin", "against the label", *map(harmless, columns)]
+    )
     for suspect in found:
         numbers = (f"{suspect.probability:.4g}", f"{suspect.margin:.4g}")
         cells = (harmless(suspect.cells[name]) for name in columns)
-        writer.writerow([suspect.row, harmless(suspect.given), harmless(suspect.suggested), *numbers, *cells])
+        labels = (harmless(suspect.given), harmless(suspect.suggested))
+        writer.writerow([suspect.row, *labels, *numbers, harmless(suspect.reasons), *cells])
     return text.getvalue()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dualboost.cli.audit import audit
 from dualboost.cli.compare import compare
 from dualboost.cli.demo import demo
 from dualboost.cli.diagnose import diagnose
@@ -27,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # help and errors stay plain text, also in a pipe
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, predict, evaluate, compare, diagnose, report, demo):
+for command in (fit, predict, evaluate, compare, audit, diagnose, report, demo):
     app.command()(guarded(command))
 
 

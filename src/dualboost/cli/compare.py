@@ -92,7 +92,7 @@ def _measures(model) -> dict[str, Any]:
         "median_margin": float(np.nanmedian(model.margins_)),
         "objective": model.certificate_.objective,
         "gap": model.certificate_.gap,
-        "hypotheses": int(sum(run["size"][-1] for run in runs)),
+        "hypotheses": int(sum(run["size"][-1] for run in runs)) if "size" in runs[0] else None,
         "features_used": int((model.feature_importances_ > 0).sum()),
         "rounds": model.n_iter_,
         "status": model.status_,
@@ -119,5 +119,5 @@ def _cells(run: dict[str, Any]) -> tuple[str, ...]:
     share = f"{accuracy['value']:.1%}" if accuracy else "out of time"
     interval = f"{accuracy['low']:.1%} to {accuracy['high']:.1%}" if accuracy else ""
     gap = f"{run['gap']:.2g}" if run["gap"] < float("inf") else "-"
-    numbers = (f"{run['median_margin']:.4f}", gap, str(run["hypotheses"]), str(run["rounds"]))
+    numbers = (f"{run['median_margin']:.4f}", gap, str(run["hypotheses"] or "-"), str(run["rounds"]))
     return run["name"], share, interval, *numbers, seconds

@@ -27,7 +27,7 @@ from dualboost.cli.loading import (
     stem_of,
     write_text,
 )
-from dualboost.cli.suspects import suspects_of
+from dualboost.cli.suspects import audited, suspects_of
 from dualboost.cli.voice import Voice
 from dualboost.errors import BadInput
 
@@ -103,13 +103,17 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     watch = (lambda fold: voice.note(f"fold {fold + 1} of {made.folds}")) if voice.progress else None
     with bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        judged = held_out(model.set_params(verbose=0), problem.X, problem.y, made.folds, model.random_state, watch)
-        suspects, noise_rate = suspects_of(model, problem, judged)
+        seed = getattr(model, "random_state", 0)
+        judged = held_out(model.set_params(verbose=0), problem.X, problem.y, made.folds, seed, watch)
+    labels = audited(problem, 0 if seed is None else seed)
     title = stem_of(problem.table.source.name)
     features = problem.schema.features
+    suspects = suspects_of(labels, problem)
     origin, commands = _origin(model, problem), _commands(problem, made)
     found = diagnosis_of(problem, _SECONDS) if len(problem.y) <= _ROWS_TO_DIAGNOSE else None
-    return Study(title, model, problem.y, features, judged, suspects, noise_rate, origin, commands, found)
+    return Study(
+        title, model, problem.y, features, judged, suspects, labels.noise_rate, origin, commands, found, problem.rows
+    )  # fmt: skip
 
 
 def write_study(study: Study, problem: Problem, made: Made) -> None:

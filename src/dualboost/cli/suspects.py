@@ -1,38 +1,45 @@
-"""Which rows to check: those whose labels held-out votes speak against."""
+"""Which rows to check: what `dualboost.audit` found, in the words of the file."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
+from dualboost.cli.guard import bad_input
+
 if TYPE_CHECKING:
-    from dualboost.estimators.held_out import HeldOut
+    from dualboost.estimators import Audit
     from dualboost.readers import Problem
     from dualboost.report import Suspect
 
-__all__ = ["suspects_of"]
+__all__ = ["audited", "suspects_of"]
 
-_MOST = 200
+_MOST = 200  # more nobody works through
 
 
-def suspects_of(model, problem: Problem, judged: HeldOut) -> tuple[tuple[Suspect, ...], float]:
-    """The most suspicious rows first, and the estimated share of wrong labels."""
-    import numpy as np
+def audited(problem: Problem, seed: int) -> Audit:
+    """The audit of all rows."""
+    from dualboost.estimators.audit import audit
 
+    with bad_input(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return audit(problem.X, problem.y, feature_names=problem.schema.features, random_state=seed)
+
+
+def suspects_of(found: Audit, problem: Problem, count: int | None = None) -> tuple[Suspect, ...]:
+    """The rows to check, most suspicious first; `count` asks for that many."""
     from dualboost.report import Suspect
 
-    signs = np.where(judged.truth == 1, 1.0, -1.0)
-    wrong = 1 - model.link_.of(signs * judged.votes) if hasattr(model, "link_") else np.full(len(signs), np.nan)
-    order = np.argsort(signs * judged.votes, kind="stable")
-    chosen = [int(i) for i in order[:_MOST] if signs[i] * judged.votes[i] < 0]
+    chosen = found.find_label_issues(count, return_indices_ranked=True)
     return tuple(
         Suspect(
             int(problem.rows[i]) + 1,
-            str(judged.classes[judged.truth[i]]),
-            str(judged.classes[1 - judged.truth[i]]),
-            float(wrong[i]),
-            float(signs[i] * judged.votes[i]),
-            "",
-            problem.cells(i),
+            str(found.given[i]),
+            str(found.suggested[i]),
+            float(found.probability[i]),
+            float(found.margin[i]),
+            ", ".join(name for name, _ in found.reasons.get(int(i), [])),
+            problem.cells(int(i)),
         )
-        for i in chosen
-    ), float("nan")
+        for i in (chosen if count is not None else chosen[:_MOST])
+    )

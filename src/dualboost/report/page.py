@@ -137,6 +137,7 @@ def _diagnosis(study: Study) -> dict[str, Any] | None:
     if study.diagnosis is None:
         return None
     core = np.flatnonzero(study.diagnosis.hard_core)
+    core = core if study.rows is None else study.rows[core]
     return {
         "lines": study.diagnosis.summary().splitlines(),
         "rows": [int(row) + 1 for row in core[:200]],

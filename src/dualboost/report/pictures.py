@@ -64,11 +64,11 @@ def _interval(study: Study, frame: Frame) -> list[str]:
 
 def convergence(study: Study) -> str:
     """The value reached and its bound after each round."""
-    history = study.model.history_
-    last = len(history["objective"]) - 1
+    every, bounds = _course(study.model.history_)
+    last = len(every) - 1
     rounds = np.unique(np.geomspace(1, max(last, 1), _POINTS).round().astype(int))
     entries = np.minimum(rounds, last)
-    reached, bound = history["objective"][entries], history["bound"][entries]
+    reached, bound = every[entries], bounds[entries]
     bounded = bool(np.isfinite(bound).all())
     top = float(bound.max()) if bounded else float(reached.max())
     room = 0.06 * (top - float(reached.min())) or 0.01
@@ -83,6 +83,13 @@ def convergence(study: Study) -> str:
         )
         parts.append(frame.strip((_between(rounds, k - 1), _between(rounds, k)), words))
     return svg(frame, "The value reached and its bound, round by round; the interval between them closes.", parts)
+
+
+def _course(history) -> tuple[np.ndarray, np.ndarray]:
+    """Values and bounds by round; a model without a certificate has only its loss, turned round."""
+    if "objective" in history:
+        return history["objective"], history["bound"]
+    return -np.asarray(history["loss"]), np.full(len(history["loss"]), np.inf)
 
 
 def _between(rounds: np.ndarray, k: int) -> float:

@@ -49,3 +49,5 @@ class Study:
     """How to make it again and how to use it."""
     diagnosis: Any = None
     """What `dualboost.diagnose` found about votes of stumps, where it was asked."""
+    rows: np.ndarray | None = None
+    """The row of the file, from 0, of each row of y; None where they are the same."""

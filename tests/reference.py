@@ -347,8 +347,12 @@ def lp_relaxed_margin(v: np.ndarray, caps: np.ndarray) -> float:
     return scale * _optimum(v / scale, None, None, [(0, c) for c in caps], np.ones((1, len(v))), [1.0])[0]
 
 
+# Margins that differ by 1e-8 are different: HiGHS' own tolerance of 1e-7 would take them for equal.
+TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
 def _optimum(cost, A_ub, b_ub, bounds, A_eq=None, b_eq=None) -> tuple[float, np.ndarray]:
-    result = linprog(cost, A_ub=A_ub, b_ub=b_ub, A_eq=A_eq, b_eq=b_eq, bounds=bounds, method="highs")
+    result = linprog(cost, A_ub=A_ub, b_ub=b_ub, A_eq=A_eq, b_eq=b_eq, bounds=bounds, method="highs", options=TIGHT)
     assert result.status == 0, result.message
     return float(result.fun), result.x
 

@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 from dualboost import MarginBoostClassifier, plots
+from dualboost.learners import Trees
 from dualboost.plots import comparison
 from dualboost.plots import model as model_plots
 
@@ -239,3 +240,14 @@ def test_examples_run():
     results = [doctest.testmod(part) for part in (model_plots, comparison)]
     pyplot.close("all")
     assert all(result.attempted > 4 and result.failed == 0 for result in results)
+
+
+def test_curves_are_for_stumps_and_two_classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    trees = MarginBoostClassifier(nu=0.5, max_iter=3, learner=Trees(2), calibrate=False).fit(X, y)
+    several = MarginBoostClassifier(nu=0.5, max_iter=3, calibrate=False).fit(X, np.arange(len(y)) % 3)
+    for plot in (lambda model: plots.shape_plot(model, 0), plots.shape_figure):
+        with pytest.raises(ValueError, match="stumps only"):
+            plot(trees)
+        with pytest.raises(ValueError, match="several classes"):
+            plot(several)

@@ -179,8 +179,8 @@ class MarginBoostClassifier(SoftMarginClassifier):
     n_iter_ : int
     feature_importances_ : ndarray, one entry a feature
         The share of the vote on each feature.
-    predictor_ : StumpScores
-        One step function per used feature: the whole model.
+    predictor_ : Predictor
+        The whole model as flat arrays; of stumps one step function per used feature.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dualboost.learners.stumps import StumpScores
 from dualboost.plots.style import (
     BOUND,
     CLASSES,
@@ -302,7 +303,7 @@ def shape_plot(model, feature: int, ax: Axes | None = None, *, name: str | None 
     >>> top = int(model.feature_importances_.argmax())
     >>> ax = shape_plot(model, top, name=data.feature_names[top])
     """
-    check_is_fitted(model)
+    _check_curves(model)
     x, score = _corners(model.predictor_, feature)
     ax = axes_or_new(ax)
     colors = (BOUND, REACHED)
@@ -315,6 +316,15 @@ def shape_plot(model, feature: int, ax: Axes | None = None, *, name: str | None 
     name = _name_of(model, feature) if name is None else name
     dress(ax, f"{model.feature_importances_[feature]:.1%} of the vote", name, f"vote for {model.classes_[1]}")
     return ax
+
+
+def _check_curves(model) -> None:
+    """Only a vote of stumps on two classes is one curve per feature."""
+    check_is_fitted(model)
+    if hasattr(model, "estimators_"):
+        raise ValueError("A model of several classes has curves for each: draw those of model.estimators_[k].")
+    if not isinstance(getattr(model, "predictor_", None), StumpScores):
+        raise ValueError("Curves exist for votes of stumps only: fit with learner=Stumps(), or without a learner.")
 
 
 def _corners(predictor, feature: int) -> tuple[np.ndarray, np.ndarray]:
@@ -370,7 +380,7 @@ def shape_figure(model, count: int = 6, *, names: Sequence[str] | np.ndarray | N
     >>> len(shape_figure(model, 2, names=data.feature_names).axes)
     2
     """
-    check_is_fitted(model)
+    _check_curves(model)
     top = np.argsort(-model.feature_importances_, kind="stable")[: min(count, len(model.predictor_.features))]
     if not len(top):
         raise ValueError("The model uses no feature, so there is nothing to draw.")

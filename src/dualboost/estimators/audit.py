@@ -14,8 +14,8 @@ from sklearn.utils.validation import _num_samples
 
 from dualboost.boosters.leveraging import RATES
 from dualboost.estimators.audit_text import TextModel
+from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.noisy import LogisticMixtureClassifier
-from dualboost.estimators.selection import fingerprints
 from dualboost.losses import LogisticMixture
 
 __all__ = ["Audit", "audit"]

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
-from dualboost.estimators.selection import fingerprints
+from dualboost.estimators.folds import fingerprints, sampled, splits
 from dualboost.estimators.validation import TrainingData
 
 __all__ = ["Link", "Sigmoid", "Steps", "calibrated"]
@@ -55,29 +55,19 @@ class Steps(Link):
 
 
 def calibrated(data: TrainingData, score: Callable[[TrainingData, TrainingData], np.ndarray]) -> Link:
-    """The link learned from out-of-fold scores; score(train, test) fits a model to one part and scores the other.
-
-    Rows are dealt by their content, so that copies of a row stay together.
-    """
+    """The link learned from out-of-fold scores; score(train, test) fits a model to one part and scores the other."""
     prints = fingerprints(data.X, np.random.RandomState(0))
-    kept = np.flatnonzero(_sampled(prints))
-    folds = prints[kept] % np.uint64(_FOLDS)
+    kept = sampled(prints, _FOLDS, _MOST_ROWS)
     scores, wins, weights = [], [], []
-    for fold in range(_FOLDS):
-        train, test = data.part(kept[folds != fold]), data.part(kept[folds == fold])
-        if len(test.codes) and len(np.unique(train.codes)) == 2:
-            scores.append(score(train, test))
-            wins.append(test.codes == 1)
-            weights.append(np.ones(len(test.codes)) if test.weights is None else test.weights)
+    for seen, unseen in splits(prints, kept, data.codes, _FOLDS):
+        test = data.part(unseen)
+        scores.append(score(data.part(seen), test))
+        wins.append(test.codes == 1)
+        weights.append(np.ones(len(test.codes)) if test.weights is None else test.weights)
     if not scores:
         return Sigmoid(1.0)
     mass = np.concatenate(weights)
     return _learned(np.concatenate(scores), np.concatenate(wins), mass / mass.sum(), len(np.unique(prints[kept])))
-
-
-def _sampled(prints: np.ndarray) -> np.ndarray:
-    share = min(1.0, _MOST_ROWS / len(np.unique(prints)))
-    return (prints // np.uint64(_FOLDS)).astype(np.float64) <= share * (2.0**64 / _FOLDS)
 
 
 def _learned(scores: np.ndarray, wins: np.ndarray, shares: np.ndarray, distinct: int) -> Link:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dualboost.boosters import Booster, ERLPBoost, LPBoost, MLPBoost, SoftBoost, TotalBoost
-from dualboost.estimators.margin import FLOOR, MarginClassifier, SoftMarginClassifier
+from dualboost.estimators.margin import FLOOR, MarginClassifier, SoftMarginClassifier, ToAGap
 from dualboost.estimators.validation import TrainingData
 from dualboost.learners import Learner
 from dualboost.rows import Rows
@@ -51,7 +51,7 @@ class LPBoostClassifier(SoftMarginClassifier):
         return FLOOR * self.tol, self.tol
 
 
-class ERLPBoostClassifier(SoftMarginClassifier):
+class ERLPBoostClassifier(ToAGap, SoftMarginClassifier):
     """Entropy-regularised LPBoost: the soft margin in few, provably few, rounds.
 
     Parameters
@@ -76,11 +76,8 @@ class ERLPBoostClassifier(SoftMarginClassifier):
     def _booster(self, data: TrainingData) -> Booster:
         return ERLPBoost()
 
-    def _accuracy(self) -> tuple[float, float]:
-        return self.tol, 0.0
 
-
-class SoftBoostClassifier(SoftMarginClassifier):
+class SoftBoostClassifier(ToAGap, SoftMarginClassifier):
     """SoftBoost: the distribution nearest to the prior under which no hypothesis met so far is good enough.
 
     Parameters
@@ -105,11 +102,8 @@ class SoftBoostClassifier(SoftMarginClassifier):
     def _booster(self, data: TrainingData) -> Booster:
         return SoftBoost()
 
-    def _accuracy(self) -> tuple[float, float]:
-        return self.tol, 0.0
 
-
-class MLPBoostClassifier(SoftMarginClassifier):
+class MLPBoostClassifier(ToAGap, SoftMarginClassifier):
     """MLPBoost: each round the better of a Frank-Wolfe step and a linear program.
 
     Parameters
@@ -134,11 +128,8 @@ class MLPBoostClassifier(SoftMarginClassifier):
     def _booster(self, data: TrainingData) -> Booster:
         return MLPBoost()
 
-    def _accuracy(self) -> tuple[float, float]:
-        return self.tol, 0.0
 
-
-class TotalBoostClassifier(MarginClassifier):
+class TotalBoostClassifier(ToAGap, MarginClassifier):
     """TotalBoost: the hard margin, every row on its side by as much as possible.
 
     Where no vote can do that the margin is 0, and `status_` says so: then a soft margin is the better question.
@@ -193,6 +184,3 @@ class TotalBoostClassifier(MarginClassifier):
 
     def _booster(self, data: TrainingData) -> Booster:
         return TotalBoost()
-
-    def _accuracy(self) -> tuple[float, float]:
-        return self.tol, 0.0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dualboost.boosters import Booster, FrankWolfe
-from dualboost.estimators.margin import SoftMarginClassifier
+from dualboost.estimators.margin import SoftMarginClassifier, ToAGap
 from dualboost.estimators.validation import TrainingData
 
 __all__ = ["FrankWolfeBoostClassifier"]
 
 
-class FrankWolfeBoostClassifier(SoftMarginClassifier):
+class FrankWolfeBoostClassifier(ToAGap, SoftMarginClassifier):
     """Frank-Wolfe boosting with the average-margin oracle: no linear program, no entropy projection, no list.
 
     Each round moves the row weights and asks for the softmax average of all hypotheses, which is the vote itself. The
@@ -27,7 +27,7 @@ class FrankWolfeBoostClassifier(SoftMarginClassifier):
         How many of the heaviest hypotheses to hand to a linear program now and then; 0 keeps the plain average.
     tol : float, default 0.01
         Stop when the certified gap, a difference of margins in [-1, 1], is at most this.
-    max_iter, max_bins, n_jobs, random_state, verbose
+    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -58,6 +58,7 @@ class FrankWolfeBoostClassifier(SoftMarginClassifier):
         tol=0.01,
         max_iter=2000,
         max_bins=255,
+        calibrate=True,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -68,6 +69,7 @@ class FrankWolfeBoostClassifier(SoftMarginClassifier):
             tol=tol,
             max_iter=max_iter,
             max_bins=max_bins,
+            calibrate=calibrate,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -77,6 +79,3 @@ class FrankWolfeBoostClassifier(SoftMarginClassifier):
 
     def _booster(self, data: TrainingData) -> Booster:
         return FrankWolfe(step=self.step, smoothing="halving", polish=self.polish)
-
-    def _accuracy(self) -> tuple[float, float]:
-        return self.tol, 0.0

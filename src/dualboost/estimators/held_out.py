@@ -14,8 +14,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.intervals import Interval, area_interval, wilson
-from dualboost.estimators.selection import fingerprints
 from dualboost.estimators.validation import check_whole_number
 
 __all__ = ["HeldOut", "deal", "held_out"]

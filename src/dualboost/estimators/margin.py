@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dualboost.boosters import Booster, Corrective, TotallyCorrective
 from dualboost.estimators.base import BoostedClassifier, Parts, check_booster, check_learner, with_a_vote
-from dualboost.estimators.selection import choose_nu, distinct_rows
+from dualboost.estimators.folds import distinct_rows
+from dualboost.estimators.selection import choose_nu
 from dualboost.estimators.validation import TrainingData, check_whole_number
 from dualboost.learners import Learner
 from dualboost.losses import SoftMargin
@@ -20,7 +21,7 @@ from dualboost.rows import Rows
 from dualboost.sets import Capped
 from dualboost.solve import Outcome
 
-__all__ = ["MarginBoostClassifier", "MarginClassifier", "SoftMarginClassifier"]
+__all__ = ["MarginBoostClassifier", "MarginClassifier", "SoftMarginClassifier", "ToAGap"]
 
 FLOOR = 1e-3  # an absolute gap below this is as good as zero: margins live in [-1, 1]
 _ROWS_TO_REVISIT = 50_000
@@ -127,6 +128,15 @@ class SoftMarginClassifier(MarginClassifier):
 
     def _remedy(self, larger: float) -> str:
         return f"raise nu, for example to {larger:.2g}"
+
+
+class ToAGap:
+    """For solvers whose smoothing is fixed by the accuracy asked: `tol` is a difference of margins, not a fraction."""
+
+    tol: float
+
+    def _accuracy(self) -> tuple[float, float]:
+        return self.tol, 0.0
 
 
 class MarginBoostClassifier(SoftMarginClassifier):

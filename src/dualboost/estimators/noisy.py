@@ -23,8 +23,8 @@ from dualboost.boosters.leveraging import RATES, noise_rate
 from dualboost.estimators.bagging import Average, Bags, Trial, deal, try_out
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Sigmoid
+from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.progress import progress
-from dualboost.estimators.selection import fingerprints
 from dualboost.estimators.validation import TrainingData, check_whole_number
 from dualboost.game import Certificate, Game, State
 from dualboost.learners import LeafTrees, Learner, Stumps

@@ -1,0 +1,63 @@
+"""Rows dealt into folds by their content: copies of a row stay together.
+
+So weight k is the same as k copies, in any order, and a duplicate never tests the model that has seen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["distinct_rows", "fingerprints", "sampled", "splits"]
+
+
+def sampled(prints: np.ndarray, folds: int, most: int) -> np.ndarray:
+    """The rows that take part: all, or a sample of about `most` of the distinct ones by their fingerprint."""
+    share = min(1.0, most / len(np.unique(prints)))
+    return np.flatnonzero((prints // np.uint64(folds)).astype(np.float64) <= share * (2.0**64 / folds))
+
+
+def splits(
+    prints: np.ndarray, kept: np.ndarray, codes: np.ndarray, folds: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(rows to fit to, rows to judge by) of each fold of the kept rows that leaves two classes to fit to."""
+    fold_of = prints[kept] % np.uint64(folds)
+    for fold in range(folds):
+        train, test = kept[fold_of != fold], kept[fold_of == fold]
+        if len(test) and len(np.unique(codes[train])) == 2:
+            yield train, test
+
+
+def distinct_rows(X) -> int:
+    """How many different rows there are."""
+    return len(np.unique(fingerprints(X, np.random.RandomState(0))))
+
+
+def fingerprints(X, random: np.random.RandomState) -> np.ndarray:
+    """A 64-bit hash of each row's values; equal rows have equal hashes, dense or sparse, float32 or float64."""
+    factors = random.randint(0, 2**63, size=X.shape[1], dtype=np.int64).astype(np.uint64) * np.uint64(2) + np.uint64(1)
+    if sp.issparse(X):
+        table = sp.csr_array(X)
+        table.sum_duplicates()
+        terms = _bits(table.data) * factors[table.indices]
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+        total = sums[table.indptr[1:]] - sums[table.indptr[:-1]]  # exact: arithmetic modulo 2^64
+    else:
+        total = np.zeros(X.shape[0], dtype=np.uint64)
+        for j in range(X.shape[1]):
+            total += _bits(X[:, j]) * factors[j]
+    return _mixed(total)
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    numbers = np.where(np.isnan(values), np.nan, values).astype(np.float64) + 0.0  # one NaN, one zero
+    return numbers.view(np.uint64)
+
+
+def _mixed(h: np.ndarray) -> np.ndarray:
+    """Spread the high bits over the low ones (the finaliser of splitmix64)."""
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))

@@ -224,7 +224,7 @@ def test_what_is_remembered_is_only_used_where_it_belongs():
     forgotten = booster.burst(game, half, 8).state
     for state in (again, forgotten):
         assert np.array_equal(state.z, expected[0].z)
-    settings = (1.0, 1e-9)
+    settings = (1.0, 1e-9, 1e-9, False)
     other = kernels.descent_rounds(
         game.oracle.search, ("exponential", "adaboost"), again.z, np.full(1, 1e-3), settings, 3
     )
@@ -267,7 +267,7 @@ def one_call(game, **changed):
         "kind": ("exponential", "adaboost"),
         "z": np.zeros(len(game.rows)),
         "prior": np.full(1, 1 / len(game.rows)),
-        "settings": (1.0, 1e-9),
+        "settings": (1.0, 1e-9, 1e-9, False),
         "rounds": 4,
         "threads": 1,
     }
@@ -277,11 +277,11 @@ def one_call(game, **changed):
 def test_an_interrupt_returns_what_is_done():
     game = game_of("reals", 5000, tol=1e-12)
     threading.Thread(target=lambda: (time.sleep(0.2), os.kill(os.getpid(), signal.SIGINT))).start()
-    result = one_call(game, rounds=10**9, settings=(1e-6, 0.0))
+    result = one_call(game, rounds=10**9, settings=(1e-6, 0.0, 0.0, False))
     assert isinstance(result["interrupt"], KeyboardInterrupt) and not result["reached"]
     done = len(result["steps"])
     assert done == len(result["edges"]) > 0
-    again = one_call(game_of("reals", 5000), rounds=done, settings=(1e-6, 0.0))
+    again = one_call(game_of("reals", 5000), rounds=done, settings=(1e-6, 0.0, 0.0, False))
     assert again["interrupt"] is None and np.array_equal(again["z"], result["z"])
 
 
@@ -297,11 +297,12 @@ BAD = {
     "loss": {"kind": ("hinge", "closed")},
     "line search": {"kind": ("logistic", "exact")},
     "line search of another loss": {"kind": ("logistic", "adaboost")},
-    "rate": {"settings": (0.0, 0.1)},
-    "rate above one": {"settings": (1.1, 0.1)},
-    "rate not a number": {"settings": (NAN, 0.1)},
-    "tolerance": {"settings": (1.0, NAN)},
-    "negative tolerance": {"settings": (1.0, -1.0)},
+    "rate": {"settings": (0.0, 0.1, 0.1, False)},
+    "rate above one": {"settings": (1.1, 0.1, 0.1, False)},
+    "rate not a number": {"settings": (NAN, 0.1, 0.1, False)},
+    "tolerance": {"settings": (1.0, NAN, 0.1, False)},
+    "negative tolerance": {"settings": (1.0, -1.0, 0.1, False)},
+    "least loss": {"settings": (1.0, 0.1, NAN, False)},
     "no rounds": {"rounds": 0},
     "no threads": {"threads": 0},
     "another search": {"search": None},

@@ -18,9 +18,25 @@ from dualboost.learners.base import Answer
 from dualboost.losses import SoftMargin
 from dualboost.sets import BoundSet
 
-__all__ = ["Ascent", "margin_bound", "rounds_needed", "training_error", "training_error_bound"]
+__all__ = ["Ascent", "Trail", "Unscaled", "margin_bound", "rounds_needed", "training_error", "training_error_bound"]
 
 _NO_EDGE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unscaled:
+    """The ensemble of the theorems: weights and margins before they are averaged."""
+
+    w: np.ndarray
+    z: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trail:
+    """What each certified state of some compiled rounds showed: the gain, and the training error."""
+
+    gains: np.ndarray
+    errors: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +51,10 @@ class Ascent:
     """Where the row weights are, before their projection (SparseBoost) or in the dual (active updates)."""
     left: float = 1.0
     """What the row weights sum to before they are made a distribution, where they shrink (SparseBoost, MadaBoost)."""
+    total: Unscaled | None = None
+    """The sum that the row weights follow, where they follow one: exact if the columns are of +-1."""
+    trail: Trail | None = None
+    """Of the rounds that led here, if they were compiled."""
 
 
 def weight_set(game: Game, who: str) -> BoundSet:

@@ -9,7 +9,7 @@ least edge^2 / (6 eta F), or edge^2 / (2 eta F), and converges to its infimum wh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil, frexp, log, log1p
+from math import ceil, log, log1p
 from numbers import Real
 from typing import cast
 
@@ -18,6 +18,7 @@ import numpy as np
 from dualboost import kernels
 from dualboost.boosters.base import Booster, Burst
 from dualboost.boosters.descent_rounds import STUCK, Moves, compilable, compiled_rounds
+from dualboost.boosters.grid import added, on_grid
 from dualboost.game import Game, Pool, State, ask_scaled, reached
 from dualboost.learners.base import Answer
 from dualboost.losses import Exponential, Separable
@@ -29,7 +30,6 @@ __all__ = ["CoordinateDescent", "least_decrease", "rounds_needed"]
 _SEARCHES = ("wolfe", "closed", "exact", "adaboost")
 _LARGEST_STEP = 60.0  # of a hypothesis that is never wrong: e^-60 of the loss is left
 _NO_EDGE = 1e-12
-_STEP_BITS, _FINEST_STEP = 24, -40  # steps along +-1 columns have this many bits, none below 2^-40: sums are exact
 
 
 @dataclass(frozen=True)
@@ -194,23 +194,6 @@ def room_left(game: Game, state: State) -> float:
         return np.inf
     left = game.budget - float(np.abs(state.w).sum())
     return left if left > 1e-12 * game.budget else 0.0
-
-
-def on_grid(step: float) -> float:
-    """The step rounded to 24 bits and a multiple of 2^-40, unless it is smaller still.
-
-    That costs 1e-15 of what the step gains. In return margins are exact, and the last bits of an edge do not matter.
-    """
-    unit = 2.0 ** max(frexp(step)[1] - _STEP_BITS, _FINEST_STEP)
-    return float(np.rint(step / unit)) * unit or step
-
-
-def added(w: np.ndarray, size: int, number: int, step: float) -> np.ndarray:
-    """The weights over `size` hypotheses, with this one raised by the step."""
-    out = np.zeros(size)
-    out[: len(w)] = w
-    out[number] += step
-    return out
 
 
 def finite(along):

@@ -8,7 +8,7 @@ exact in both, so the state is that of the rounds played one by one, unless two 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from dualboost.losses import Exponential, Logistic, Loss
 if TYPE_CHECKING:
     from dualboost.boosters.coordinate_descent import CoordinateDescent
 
-__all__ = ["STUCK", "Moves", "Parts", "compilable", "compiled_rounds"]
+__all__ = ["STUCK", "Moves", "Parts", "Run", "compilable", "compiled_rounds", "descend", "interrupted"]
 
 STUCK = "converged: rounding leaves no step that the line search accepts"
 
@@ -55,32 +55,62 @@ def compilable(game: Game, state: State, line_search: str) -> Parts | None:
     return Parts(game.oracle, (kind, line_search))
 
 
-def compiled_rounds(booster: CoordinateDescent, game: Game, parts: Parts, state: State, count: int) -> Burst:
-    """Rounds without a return to Python."""
-    rows = game.rows
+class Run(NamedTuple):
+    """Compiled rounds as they come back: the moves by the pool's numbers, and the kernel's records."""
+
+    numbers: np.ndarray
+    steps: np.ndarray
+    sizes: np.ndarray
+    """How many hypotheses the ensemble has, before the first move and after each."""
+    records: Any
+
+    def weights(self, w: np.ndarray, moves: int | None = None) -> np.ndarray:
+        """These weights after so many of the moves; after all."""
+        moves = len(self.steps) if moves is None else moves
+        out = np.zeros(int(self.sizes[moves]))
+        out[: len(w)] = w
+        np.add.at(out, self.numbers[:moves], self.steps[:moves])
+        return out
+
+
+def descend(
+    game: Game, state: State, parts: Parts, z: np.ndarray, settings: tuple[float, float, float, bool], count: int
+) -> Run:
+    """Up to `count` rounds from the margins z; `settings` are those of `kernels.descent_rounds`."""
+    rows, known = game.rows, len(state.pool)
     prior = rows.prior[:1].copy() if rows.uniform else rows.prior
-    settings = (float(booster.learning_rate), game.tol)
-    played = kernels.descent_rounds(parts.oracle.search, parts.kind, state.z, prior, settings, count, rows.threads)
-    steps, known = played["steps"], len(state.pool)
+    played = kernels.descent_rounds(parts.oracle.search, parts.kind, z, prior, settings, count, rows.threads)
     columns = played["features"], played["cuts"], played["missing_right"]
-    stumps = zip(*(column[: len(steps)].tolist() for column in columns), strict=True)
+    stumps = zip(*(column[: len(played["steps"])].tolist() for column in columns), strict=True)
     numbers = np.array([state.pool.number(stump) for stump in stumps], dtype=np.int64)
     sizes = np.maximum.accumulate(np.concatenate([[len(state.w)], np.maximum(numbers + 1, known)]))
-    w = np.zeros(int(sizes[-1]))
-    w[: len(state.w)] = state.w
-    np.add.at(w, numbers, steps)
-    z, moves = played["z"], state.memory.then(numbers, steps)
-    state = replace(state, w=w, z=z, d=state.loss.weights(z), t=state.t + len(steps), memory=moves)
-    state = _judged(booster, game, state, played["reached"])
-    if isinstance(played["interrupt"], KeyboardInterrupt):
-        state = with_status(state, INTERRUPTED)
-    elif played["interrupt"] is not None:
-        raise played["interrupt"]
-    objectives, edges, sizes = -played["values"], np.abs(played["edges"]), sizes[: len(played["values"])]
+    return Run(numbers, played["steps"], sizes, played)
+
+
+def compiled_rounds(booster: CoordinateDescent, game: Game, parts: Parts, state: State, count: int) -> Burst:
+    """Rounds without a return to Python."""
+    settings = (float(booster.learning_rate), game.tol, game.tol, False)
+    run = descend(game, state, parts, state.z, settings, count)
+    played = run.records
+    z, moves = played["z"], state.memory.then(run.numbers, run.steps)
+    state = replace(
+        state, w=run.weights(state.w), z=z, d=state.loss.weights(z), t=state.t + len(run.steps), memory=moves
+    )
+    state = interrupted(_judged(booster, game, state, played["reached"]), played["interrupt"])
+    objectives, edges, sizes = -played["values"], np.abs(played["edges"]), run.sizes[: len(played["values"])]
     if played["stuck"]:  # a round in which nothing moves, and its question
         state = replace(state, t=state.t + 1, status=STUCK)
         objectives, edges, sizes = (np.append(values, values[-1]) for values in (objectives, edges, sizes))
     return Burst(state, objectives, np.full(len(objectives), state.best.bound), edges, sizes)
+
+
+def interrupted(state: State, interrupt: BaseException | None) -> State:
+    """The state with the words for Ctrl-C, where that ended the rounds; anything else a handler raised goes on."""
+    if isinstance(interrupt, KeyboardInterrupt):
+        return with_status(state, INTERRUPTED)
+    if interrupt is not None:
+        raise interrupt
+    return state
 
 
 def _judged(booster: Booster, game: Game, state: State, stopped: bool) -> State:

@@ -13,9 +13,11 @@ from math import sqrt
 import numpy as np
 
 from dualboost import kernels
-from dualboost.boosters.ascent import Ascent, edge_verdict, grown, weight_set
+from dualboost.boosters.ascent import Ascent, Unscaled, edge_verdict, grown, weight_set
 from dualboost.boosters.base import Booster, Burst
-from dualboost.boosters.regularizers import Regularizer, regularizer_of
+from dualboost.boosters.grid import added, on_grid
+from dualboost.boosters.mirror_rounds import averaged, compilable, compiled_rounds
+from dualboost.boosters.regularizers import Entropic, Regularizer, regularizer_of
 from dualboost.game import Game, Pool, State
 from dualboost.learners.base import Answer
 from dualboost.master import longest_ascent
@@ -93,7 +95,9 @@ class MirrorAscent(Booster):
         eta = mass / game.budget
         d = self.regularizer.nearest(bound_set, z, eta) if mass else self._first(bound_set, z)
         gain = self.regularizer.distance(bound_set, d) + eta * game.rows.add(float(d @ z))
-        theta = None if self._follows_the_sum(bound_set) else self.regularizer.gradient(bound_set, d, -eta * z)
+        if self._follows_the_sum(bound_set):
+            return State(w, z, d, game.loss, pool, memory=Ascent(mass, gain, total=Unscaled(eta * w, eta * z)))
+        theta = self.regularizer.gradient(bound_set, d, -eta * z)
         return State(w, z, d, game.loss, pool, memory=Ascent(mass, gain, theta))
 
     def _first(self, bound_set, z: np.ndarray) -> np.ndarray:
@@ -114,12 +118,25 @@ class MirrorAscent(Booster):
         sized = self.step in ("adaptive", "search")
         size = self.regularizer.size(game.rows, answer.columns[0]) if sized else 1.0
         step = edge / size / (sqrt(state.t + 1) if self.step == "max margin" else 1.0)
+        step = on_grid(step) if answer.columns[0].dtype == np.int8 else step
         gain = state.memory.gain + step * edge - size * step**2 / 2
         if self.step == "search":
             step = self._longer(game, state, answer, step)
-        w, z, mass = grown(game, state, answer, step)
+        w, z, mass, total = self._grown(game, state, answer, step)
         d, theta = self._row_weights(game, state, answer, step, z)
-        return replace(state, w=w, z=z, d=d, t=state.t + 1, memory=Ascent(mass, gain, theta))
+        return replace(state, w=w, z=z, d=d, t=state.t + 1, memory=Ascent(mass, gain, theta, total=total))
+
+    def _grown(self, game: Game, state: State, answer: Answer, step: float):
+        """(w, z, mass, total) with the answer's best hypothesis added; from the exact sum, where there is one."""
+        total = state.memory.total
+        if total is None:
+            return *grown(game, state, answer, step), None
+        mass, signed = state.memory.mass + step, float(np.copysign(step, answer.edges[0]))
+        z = np.empty_like(total.z)
+        kernels.move(total.z, answer.columns[0], 1.0, signed, z, game.rows.threads)
+        number = state.pool.number(answer.hypotheses[0])
+        total = Unscaled(added(total.w, len(state.pool), number, signed), z)
+        return *averaged(game, total, mass), mass, total
 
     def _row_weights(self, game: Game, state: State, answer: Answer, step: float, z: np.ndarray):
         """The row weights after this step, and what an active update has to remember of them."""
@@ -137,7 +154,7 @@ class MirrorAscent(Booster):
         """As far as the hypothesis keeps an edge under the row weights it leads to: there the gain still rises."""
 
         def edge_after(step: float) -> float:
-            _, z, _ = grown(game, state, answer, step)
+            _, z, _, _ = self._grown(game, state, answer, step)
             d, _ = self._row_weights(game, state, answer, step, z)
             edge = game.rows.add(kernels.dot(d, answer.columns[0], game.rows.threads))
             return edge * float(np.sign(answer.edges[0]))
@@ -145,4 +162,5 @@ class MirrorAscent(Booster):
         return longest_ascent(edge_after, sure, _FURTHEST * sure)
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:
-        return None
+        entropic = isinstance(self.regularizer, Entropic) and self.step in ("edge", "adaptive")
+        return compiled_rounds(self, game, state, count) if entropic and compilable(game, state) else None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dualboost.boosters import Booster
-from dualboost.boosters.ascent import training_error
+from dualboost.boosters.ascent import Trail, training_error
 from dualboost.estimators.base import BoostedClassifier, Parts, check_learner
 from dualboost.estimators.limits import Asked, Limits, Promise, check_smoothness, limits_of
 from dualboost.estimators.validation import TrainingData, check_whole_number
@@ -33,12 +33,20 @@ class Diary:
     promise: Promise | None
     bound: Callable[[float], float]
     records: list[tuple[float, float, float]] = field(default_factory=list)
+    noted: Trail | None = None
+    """A state is shown when its compiled rounds are over, and again when it is certified itself."""
 
     def note(self, state: State) -> None:
         rows = slice(None) if self.promise is None else self.promise.rows
-        bound = 1.0 if self.promise is None else self.promise.holds_at(self.bound(state.memory.gain))
-        error = training_error(self.prior[rows], state.z[rows])
-        self.records.append((error, bound, np.count_nonzero(state.d) / len(state.d)))
+        trail = state.memory.trail if state.memory.trail is not self.noted else None
+        self.noted = state.memory.trail
+        # Compiled rounds have no limits: there the promise is about all rows.
+        gains = [state.memory.gain] if trail is None else trail.gains.tolist()
+        errors = [training_error(self.prior[rows], state.z[rows])] if trail is None else trail.errors.tolist()
+        nonzero = np.count_nonzero(state.d) / len(state.d)
+        for gain, error in zip(gains, errors, strict=True):
+            bound = 1.0 if self.promise is None else self.promise.holds_at(self.bound(gain))
+            self.records.append((min(error, 1.0), bound, nonzero))
 
     def columns(self) -> dict[str, np.ndarray]:
         error, bound, nonzero = (np.array(column) for column in zip(*self.records, strict=True))

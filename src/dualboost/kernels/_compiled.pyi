@@ -285,6 +285,9 @@ class _DescentRounds(TypedDict):
     missing_right: _Bytes
     edges: _Doubles
     values: _Doubles
+    # of each question, where the rows are surveyed
+    least: _Doubles
+    wrong: _Doubles
     # of each move
     steps: _Doubles
     # at the end
@@ -302,7 +305,7 @@ def descent_rounds(
     kind: tuple[str, str],
     z: _Doubles,
     prior: _Doubles,
-    settings: tuple[float, float],
+    settings: tuple[float, float, float, bool],
     rounds: int,
     threads: int = 1,
 ) -> _DescentRounds: ...

@@ -61,11 +61,13 @@ descent::Search read_search(const std::string &name, bool exponential) {
     return name == "closed" ? descent::Search::closed : descent::Search::wolfe;
 }
 
-descent::Problem read_problem(StumpSearch &search, const Names &kind, const In &z, const In &prior,
-                              std::tuple<double, double> settings, int threads) {
+using Settings = std::tuple<double, double, double, bool>;
+
+descent::Problem read_problem(StumpSearch &search, const Names &kind, const In &z, const In &prior, Settings settings,
+                              int threads) {
     const auto &[loss, line_search] = kind;
     int64_t m = search.layout().rows();
-    auto [rate, tol] = settings;
+    auto [rate, tol, least_loss, surveyed] = settings;
     require(loss == "exponential" || loss == "logistic", "loss must be exponential or logistic.");
     require(length(z) == m, "z must have one entry for each row of the search.");
     require(length(prior) == m || length(prior) == 1, "prior must have one entry, or one for each row.");
@@ -76,11 +78,12 @@ descent::Problem read_problem(StumpSearch &search, const Names &kind, const In &
     require(fine, "z must be finite.");
     require(rate > 0.0 && rate <= 1.0, "rate must be above 0 and at most 1.");
     require(tol >= 0.0 && std::isfinite(tol), "tol must be a finite number of at least 0.");
+    require(least_loss >= 0.0 && std::isfinite(least_loss), "least_loss must be a finite number of at least 0.");
     require(threads >= 1, "threads must be at least 1.");
     auto which = loss == "exponential" ? descent::Kind::exponential : descent::Kind::logistic;
     descent::Search how = read_search(line_search, which == descent::Kind::exponential);
     const double *priors = length(prior) == m && m > 1 ? prior.data() : nullptr;
-    return {&search, m, which, how, priors, prior.data()[0], rate, tol, threads};
+    return {&search, m, which, how, priors, prior.data()[0], rate, tol, least_loss, surveyed, threads};
 }
 
 void add_records(const descent::Records &records, nb::dict &result) {
@@ -97,6 +100,8 @@ void add_records(const descent::Records &records, nb::dict &result) {
     result["edges"] = new_vector(records.edges);
     result["values"] = new_vector(records.values);
     result["steps"] = new_vector(records.steps);
+    result["least"] = new_vector(records.least);
+    result["wrong"] = new_vector(records.wrong);
 }
 
 // The engine that is remembered, if it has arrived at these margins, or a new one.
@@ -132,7 +137,7 @@ descent::Ending play_descent(const descent::Problem &problem, int64_t rounds, co
 }
 
 nb::dict descent_rounds(StumpSearch &search, const Names &kind, const In &z, const In &prior,
-                        std::tuple<double, double> settings, int64_t rounds, int threads) {
+                        Settings settings, int64_t rounds, int threads) {
     descent::Problem problem = read_problem(search, kind, z, prior, settings, threads);
     require(rounds >= 1, "rounds must be at least 1.");
     Room z_room(problem.m);
@@ -165,8 +170,10 @@ void bind_descent(nb::module_ &m) {
     m.def("descent_rounds", &descent_rounds, "search"_a, "kind"_a, "z"_a.noconvert(), "prior"_a.noconvert(), "settings"_a,
           "rounds"_a, "threads"_a = 1,
           "Up to `rounds` rounds of coordinate descent. kind = (loss, line search): exponential or logistic; adaboost, closed or "
-          "wolfe. settings = (learning rate, tol); it stops at an edge of tol times the sum of the weights or a loss of tol times the first. "
-          "Returns a dict: a record of each question (features, cuts, missing_right, edges, values), the signed step of each "
+          "wolfe. settings = (learning rate, tol, least loss, survey): it stops at an edge of tol times the sum of the weights, or "
+          "a loss of `least loss` times the first; a survey looks at all margins before each question. "
+          "Returns a dict: a record of each question (features, cuts, missing_right, edges, values; surveyed: the least margin "
+          "`least` and the share `wrong` of the prior whose margin is not positive), the signed step of each "
           "move (steps), then z, reached, stuck (no step is left that the search accepts), interrupt (None or what a signal handler raised).");
 }
 

@@ -5,12 +5,14 @@
 
 namespace dualboost::descent {
 
-// Rows of a tile whose weights change: their place, the place of their class in a histogram, the change.
+// Rows of a tile whose weights change, by their place in it, and the change: class -1 first, then +1.
 struct Listed {
     std::vector<uint16_t> rows = std::vector<uint16_t>(kTileRows + 8);
-    std::vector<uint16_t> offsets = std::vector<uint16_t>(kTileRows);
     std::vector<int64_t> change = std::vector<int64_t>(kTileRows);
-    int64_t begin = 0, count = 0, units[2] = {0, 0};
+    int64_t begin = 0, count[2] = {0, 0}, units[2] = {0, 0};
+
+    int64_t first(int c) const { return c ? count[0] : 0; }
+    Changes of_class(int c) const { return {rows.data() + first(c), change.data() + first(c), count[c]}; }
 };
 
 // The cells are one array, which each thread may have for itself; the last group of columns are the sparse ones.
@@ -32,29 +34,9 @@ public:
     size_t size() const { return sparse_start_ + 2 * sparse_.size(); }
     size_t groups() const { return (plain_ + kTogether - 1) / kTogether + (order_.size() - plain_) + 1; }
 
-    // Adds a list to group g of columns: four plain ones (or the few that are left), one crowded one, all sparse ones.
+    // Adds a list to group g of columns: eight plain ones (or the few that are left), one crowded one, all sparse ones.
     void add(size_t g, const Listed &listed, int64_t *cells) const {
-        size_t plain_groups = (plain_ + kTogether - 1) / kTogether;
-        const uint16_t *rows = listed.rows.data(), *offsets = listed.offsets.data();
-        const int64_t *change = listed.change.data();
-        auto codes = [&](size_t k) { return blocks_[order_[k]].codes + listed.begin; };
-        auto place = [&](size_t k) { return cells + start_[static_cast<size_t>(order_[k])]; };
-        if (g + 1 == groups()) {
-            sparse_.add(rows, offsets, change, listed.begin, listed.count, cells + sparse_start_);
-            return;
-        }
-        if (g >= plain_groups) {
-            size_t k = plain_ + g - plain_groups;
-            add_one<kCrowdedPlanes>(codes(k), rows, offsets, change, listed.count, place(k));
-            return;
-        }
-        size_t first = g * kTogether, end = std::min(first + kTogether, plain_);
-        if (end - first == kTogether) {
-            const uint8_t *four[kTogether] = {codes(first), codes(first + 1), codes(first + 2), codes(first + 3)};
-            add_four(four, rows, offsets, change, listed.count, place(first));
-            return;
-        }
-        for (size_t k = first; k < end; ++k) add_one<1>(codes(k), rows, offsets, change, listed.count, place(k));
+        for (int c = 0; c < 2; ++c) add_class(g, listed, c, cells);
     }
 
     // The whole numbers of one class in each code of a column; `all` is their sum.
@@ -81,17 +63,60 @@ public:
         if (bins <= kMissing) join_classes(own, planes(b), scale[0], scale[1], kMissing, kMissing + 1, sums);
     }
 
+    bool is_single(int32_t b) const { return sparse_.is_single(b); }
+    double single_peak(const int64_t *cells, const double *scale, double total) const {
+        return sparse_.single_peak(cells + sparse_start_, scale, total);
+    }
+    int32_t first_single(const int64_t *cells, const double *scale, double total, double reach) const {
+        return sparse_.first_single(cells + sparse_start_, scale, total, reach);
+    }
+
     double sparse_peak(int32_t b, const int64_t *cells, const int64_t *all, const double *scale, double total) const {
         return sparse_.peak(b, cells + sparse_start_, all, scale, total);
     }
 
 private:
     const StumpBlocks &blocks_;
-    std::vector<int32_t> order_;  // dense blocks: plain ones, four to a group, then crowded ones
+    std::vector<int32_t> order_;  // dense blocks: plain ones, eight to a group, then crowded ones
     size_t plain_ = 0;            // how many are plain
     std::vector<size_t> start_;   // of each dense block
     size_t sparse_start_ = 0;
     SparseUnits sparse_;
+
+    void add_class(size_t g, const Listed &listed, int c, int64_t *cells) const {
+        size_t plain_groups = (plain_ + kTogether - 1) / kTogether;
+        Changes changes = listed.of_class(c);
+        auto codes = [&](size_t k) { return blocks_[order_[k]].codes + listed.begin; };
+        auto place = [&](size_t k) { return cells + start_[static_cast<size_t>(order_[k])] + 256 * c; };
+        if (g + 1 == groups()) {
+            if (sparse_.size() > 0) sparse_.add(changes, listed.begin, c, cells + sparse_start_);
+            return;
+        }
+        if (g >= plain_groups) {
+            size_t k = plain_ + g - plain_groups;
+            add_one<kCrowdedPlanes>(codes(k), changes, place(k));
+            return;
+        }
+        size_t first = g * kTogether, width = std::min<size_t>(kTogether, plain_ - first);
+        size_t then = first + 2 * kTogether <= plain_ ? first + kTogether : 0;  // the next group, or the first of the next tile
+        const uint8_t *own[kTogether] = {}, *next[kTogether] = {};
+        for (size_t j = 0; j < width; ++j) own[j] = codes(first + j);
+        for (size_t j = 0; j < kTogether && plain_ >= kTogether; ++j) next[j] = codes(then + j) + (then ? 0 : kTileRows);
+        add_group(own, c && plain_ >= kTogether ? next : nullptr, width, changes, place(first));
+    }
+
+    static void add_group(const uint8_t *const *codes, const uint8_t *const *next, size_t width, Changes changes, int64_t *cells) {
+        if (width == kTogether) return add_together<kTogether>(codes, next, changes, cells);
+        for (size_t j = 0; j < width;) {
+            if (width - j >= 4) {
+                add_together<4>(codes + j, next, changes, cells + j * kCells);
+                j += 4;
+            } else {
+                add_together<1>(codes + j, nullptr, changes, cells + j * kCells);
+                ++j;
+            }
+        }
+    }
 
     int planes(int32_t b) const { return blocks_[b].crowded ? kCrowdedPlanes : 1; }
     static double joined(int64_t negative, int64_t positive, const double *scale) {

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "descent_histograms.hpp"
-#include "descent_run.hpp"
+#include "descent_survey.hpp"
 #include "stumps_rows.hpp"
 
 namespace dualboost::descent {
@@ -17,6 +17,8 @@ namespace dualboost::descent {
 // The whole numbers of a class sum to something between these; they are built with the sum in between.
 constexpr double kMostUnits = 2305843009213693952.0, kLeastUnits = 18014398509481984.0;  // 2^61, 2^54
 constexpr double kFreshLog = 40.89567828304427;                                         // log(2^59)
+constexpr int64_t kStrip = 256;     // rows whose weights are computed together
+constexpr int64_t kAhead = 512;     // about as many rows as are looked through for a strip
 constexpr double kTieEdge = 1e-12;  // |edges| closer than this count as equal: the lowest index wins
 // With fewer rows the lists of all tiles are kept, and columns are the tasks; with more a tile is summed at once.
 constexpr int64_t kListedRows = 1 << 17;
@@ -28,10 +30,12 @@ public:
 
     IncrementalDescent(const Problem &problem, const StumpBlocks &blocks, const double *z)
         : problem_(problem), blocks_(blocks), y_(problem.search->layout().y()), v_(z, z + problem.m),
-          log_share_(std::log(problem.share)), histograms_(blocks, problem.m) {
+          row_units_(static_cast<size_t>(problem.m)), log_share_(std::log(problem.share)), histograms_(blocks, problem.m) {
         cells_.resize(histograms_.size());
         peak_.resize(blocks_.member_count());
         make_lists();
+        for (int32_t b = 0; b < static_cast<int32_t>(blocks_.size()); ++b)
+            if (!histograms_.is_single(b)) scanned_.push_back(b);
         for (int64_t i = 0; i < problem.m; ++i) ++rows_of_[of(i)];
         if (problem.prior) {
             prior_.assign(problem.prior, problem.prior + problem.m);
@@ -92,6 +96,15 @@ public:
         for (int64_t i = 0; i < problem_.m; ++i) z[i] = margin(i);
     }
 
+    Survey survey() const {
+        std::vector<Survey> parts(static_cast<size_t>(chunk_count(problem_.m)));
+        weights::over_chunks(problem_.m, problem_.threads, [&](int64_t k, int64_t begin, int64_t n) {
+            const double *prior = prior_.empty() ? nullptr : prior_.data() + begin;
+            parts[static_cast<size_t>(k)] = survey_rows({v_.data() + begin, y_ + begin, prior}, n, offset_);
+        });
+        return joined(parts, prior_.empty() ? problem_.share : 1.0);
+    }
+
 private:
     struct Best {
         Stump stump;
@@ -102,6 +115,7 @@ private:
     const StumpBlocks &blocks_;
     const int8_t *y_;
     std::vector<double> v_;
+    std::vector<int64_t> row_units_;         // q
     std::vector<double> prior_, log_prior_;  // empty where all rows have the same
     double log_share_;
     double offset_[2] = {0.0, 0.0}, level_[2] = {0.0, 0.0}, scale_[2] = {0.0, 0.0};
@@ -114,6 +128,7 @@ private:
     std::vector<Listed> lists_;
     std::vector<std::vector<int64_t>> private_;  // histograms of the other threads
     std::vector<double> peak_;                   // of a member
+    std::vector<int32_t> scanned_;               // the blocks that are scanned one by one
 
     void make_lists() { lists_.resize(static_cast<size_t>(keeps_lists() ? tiles() : workers())); }
     int64_t tiles() const { return (problem_.m + kTileRows - 1) / kTileRows; }
@@ -136,8 +151,7 @@ private:
         }
         std::fill(cells_.begin(), cells_.end(), int64_t{0});
         over_tiles([&](Listed &listed) {
-            listed.count = std::min(kTileRows, problem_.m - listed.begin);
-            for (int64_t k = 0; k < listed.count; ++k) listed.rows[static_cast<size_t>(k)] = static_cast<uint16_t>(k);
+            list_all(listed);
             weigh(listed, nullptr);
         });
     }
@@ -197,13 +211,7 @@ private:
 
     // The listed rows' margins shift; with `sums` their change goes into the histograms.
     void update(const uint8_t *codes, const Side &side, const double *shift, bool sums) {
-        auto list = [&](Listed &listed) {
-            int64_t begin = listed.begin, n = std::min(kTileRows, problem_.m - begin);
-            uint8_t marks[kTileRows];
-            mark_rows(codes + begin, y_ + begin, n, side, marks);
-            for (int64_t i = n; i % 8 != 0; ++i) marks[i] = 0;
-            listed.count = list_marked(marks, n, listed.rows.data());
-        };
+        auto list = [&](Listed &listed) { list_side(listed, codes, side); };
         if (sums) {
             over_tiles([&](Listed &listed) {
                 list(listed);
@@ -215,55 +223,67 @@ private:
             Listed &listed = lists_[0];
             listed.begin = t * kTileRows;
             list(listed);
-            for (int64_t k = 0; k < listed.count; ++k) {
-                int64_t i = listed.begin + listed.rows[static_cast<size_t>(k)];
-                v_[static_cast<size_t>(i)] += shift[of(i)];
+            for (int c = 0; c < 2; ++c) {
+                Changes rows = listed.of_class(c);
+                for (int64_t k = 0; k < rows.count; ++k) v_[static_cast<size_t>(listed.begin + rows.rows[k])] += shift[c];
             }
+        }
+    }
+
+    void list_side(Listed &listed, const uint8_t *codes, const Side &side) const {
+        int64_t begin = listed.begin, n = std::min(kTileRows, problem_.m - begin);
+        uint8_t marks[kTileRows];
+        for (int c = 0; c < 2; ++c) {
+            mark_rows(codes + begin, y_ + begin, n, side, c ? 1 : -1, marks);
+            for (int64_t i = n; i % 8 != 0; ++i) marks[i] = 0;
+            listed.count[c] = list_marked(marks, n, listed.rows.data() + listed.first(c));
+        }
+    }
+
+    void list_all(Listed &listed) const {
+        int64_t n = std::min(kTileRows, problem_.m - listed.begin), k = 0;
+        for (int c = 0; c < 2; ++c) {
+            for (int64_t i = 0; i < n; ++i)
+                if (of(listed.begin + i) == c) listed.rows[static_cast<size_t>(k++)] = static_cast<uint16_t>(i);
+            listed.count[c] = k - listed.first(c);
         }
     }
 
     // The change of each listed row's whole number when its margin shifts; without a shift the number itself.
     void weigh(Listed &listed, const double *shift) {
-        constexpr int64_t strip = 256;
-        double before[strip], after[strip];
-        int64_t old[strip] = {}, now[strip], all = 0, positive = 0;
-        double from[2] = {level_[0] + (prior_.empty() ? log_share_ : 0.0), level_[1] + (prior_.empty() ? log_share_ : 0.0)};
-        double moved[2] = {shift ? shift[0] : 0.0, shift ? shift[1] : 0.0};
-        double *v = v_.data() + listed.begin;
-        const int8_t *y = y_ + listed.begin;
-        for (int64_t first = 0; first < listed.count; first += strip) {
-            int64_t n = std::min(strip, listed.count - first);
+        for (int c = 0; c < 2; ++c) {
+            int64_t first = listed.first(c), *change = listed.change.data() + first;
             const uint16_t *rows = listed.rows.data() + first;
-            uint16_t *offsets = listed.offsets.data() + first;
-            int64_t *changes = listed.change.data() + first;
-            for (int64_t k = 0; k < n; ++k) {
-                size_t row = rows[k];
-                int c = y[row] > 0 ? 1 : 0;
-                double next = v[row] + moved[c];
-                before[k] = from[c] - v[row];
-                after[k] = from[c] - next;
-                v[row] = next;
-                offsets[k] = static_cast<uint16_t>(256 * c);
-            }
-            if (!prior_.empty()) add_log_priors(listed.begin, rows, n, before, after);
-            whole_exponentials(after, n, now);
-            if (shift) whole_exponentials(before, n, old);
-            for (int64_t k = 0; k < n; ++k) {
-                changes[k] = now[k] - old[k];
-                all += changes[k];
-                positive += offsets[k] ? changes[k] : 0;
+            listed.units[c] = 0;
+            for (int64_t k = 0; k < listed.count[c]; k += kStrip) {
+                int64_t n = std::min(kStrip, listed.count[c] - k);
+                listed.units[c] += weigh_strip(listed.begin, rows + k, n, c, shift, change + k);
             }
         }
-        listed.units[0] = all - positive;
-        listed.units[1] = positive;
     }
 
-    void add_log_priors(int64_t begin, const uint16_t *rows, int64_t n, double *before, double *after) const {
+    int64_t weigh_strip(int64_t begin, const uint16_t *rows, int64_t n, int c, const double *shift, int64_t *change) {
+        std::array<double, kStrip> exponents{};
+        int64_t now[kStrip], sum = 0, *units = row_units_.data() + begin;
+        double *v = v_.data() + begin, from = level_[c] + (prior_.empty() ? log_share_ : 0.0), moved = shift ? shift[c] : 0.0;
         for (int64_t k = 0; k < n; ++k) {
-            double log_prior = log_prior_[static_cast<size_t>(begin + rows[k])];
-            before[k] += log_prior;
-            after[k] += log_prior;
+            size_t row = rows[k];
+            prefetch(units + row);  // needed below
+            v[row] += moved;
+            exponents[static_cast<size_t>(k)] = from - v[row];
         }
+        if (!prior_.empty())
+            for (int64_t k = 0; k < n; ++k)
+                exponents[static_cast<size_t>(k)] += log_prior_[static_cast<size_t>(begin + rows[k])];
+        whole_exponentials(exponents.data(), n, now);
+        for (int64_t k = 0; k < n; ++k) {
+            size_t row = rows[k];
+            change[k] = now[k] - (shift ? units[row] : 0);
+            units[row] = now[k];
+            sum += change[k];
+            prefetch(v + row + kAhead);
+        }
+        return sum;
     }
 
     // ---- Into the histograms --------------------
@@ -311,11 +331,12 @@ private:
 
     // ---- The best stump --------------------
 
+    // All but the sparse columns of one listed code, which need no sums and are judged together.
     void scan_all() {
-        auto count = static_cast<int64_t>(blocks_.size());
+        auto count = static_cast<int64_t>(scanned_.size());
         constexpr int64_t run = 16;
         parallel((count + run - 1) / run, count >= 512 ? problem_.threads : 1, [&](int64_t r) {
-            for (int64_t b = r * run; b < std::min((r + 1) * run, count); ++b) scan(static_cast<int32_t>(b));
+            for (int64_t k = r * run; k < std::min((r + 1) * run, count); ++k) scan(scanned_[static_cast<size_t>(k)]);
         });
     }
 
@@ -361,16 +382,18 @@ private:
 
     // The lowest index among all that tie with the best; the constant comes first.
     Best choose(double tie) const {
-        double reach = std::fabs(total_);
-        for (double peak : peak_) reach = std::max(reach, peak);
+        double reach = std::max(std::fabs(total_), histograms_.single_peak(cells_.data(), scale_, total_));
+        for (int32_t b : scanned_)
+            for (int32_t j = 0; j < blocks_[b].count; ++j)
+                reach = std::max(reach, peak_[static_cast<size_t>(blocks_[b].first + j)]);
         reach -= tie;
         if (std::fabs(total_) >= reach) return {{-1, 0, 0}, total_};
-        int32_t feature = std::numeric_limits<int32_t>::max();
-        for (int32_t b = 0; b < static_cast<int32_t>(blocks_.size()); ++b)
+        int32_t feature = histograms_.first_single(cells_.data(), scale_, total_, reach);
+        for (int32_t b : scanned_)
             for (int32_t j = 0; j < blocks_[b].count; ++j)
                 if (peak_[static_cast<size_t>(blocks_[b].first + j)] >= reach)
                     feature = std::min(feature, blocks_.members(blocks_[b])[j].feature);
-        return first_reaching(feature, reach);
+        return first_reaching(feature, reach - tie / 16);  // other sums, other rounding
     }
 
     Best first_reaching(int32_t feature, double reach) const {

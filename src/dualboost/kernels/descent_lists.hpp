@@ -10,7 +10,7 @@ namespace dualboost::descent {
 
 constexpr int64_t kTileRows = 1 << 14;  // rows inside a tile are told by 16 bits
 constexpr int kCells = 512;             // a histogram: 256 codes of class -1, then 256 of class +1
-constexpr int kTogether = 4;            // columns that share one walk through a list
+constexpr int kTogether = 8;            // columns that share one walk through a list
 constexpr int kCrowdedPlanes = 4;       // copies of the histogram of a column with a very common code
 
 // Positions of the ones in each byte: eight rows are listed at once, without a branch.
@@ -47,12 +47,13 @@ DUALBOOST_CLONES inline void count_right(const uint8_t *codes, const int8_t *y, 
     }
 }
 
-// 1 where the row is listed.
-DUALBOOST_CLONES inline void mark_rows(const uint8_t *codes, const int8_t *y, int64_t n, Side side, uint8_t *marks) {
-    uint8_t flip_negative = side.right[0] ? 0 : 1, flip_positive = side.right[1] ? 0 : 1;
+// 1 where a row of this class (-1 or 1) is listed.
+DUALBOOST_CLONES inline void mark_rows(const uint8_t *codes, const int8_t *y, int64_t n, Side side, int8_t of_class,
+                                       uint8_t *marks) {
+    uint8_t listed = side.right[of_class > 0 ? 1 : 0];
     for (int64_t i = 0; i < n; ++i) {
         uint8_t right = static_cast<uint8_t>((codes[i] > side.cut) & (codes[i] <= side.last));
-        marks[i] = static_cast<uint8_t>(right ^ (y[i] > 0 ? flip_positive : flip_negative));
+        marks[i] = static_cast<uint8_t>((right == listed) & ((y[i] > 0) == (of_class > 0)));
     }
 }
 
@@ -95,36 +96,42 @@ DUALBOOST_CLONES inline void whole_exponentials(const double *x, int64_t n, int6
     for (int64_t i = 0; i < n; ++i) out[i] = whole(fast_exp(x[i]));
 }
 
-// Few of the bytes that are loaded are used: the processor's own guess of what comes next is late.
-constexpr int64_t kAhead = 512;
-DUALBOOST_INLINE void prefetch_code(const uint8_t *code) {
+constexpr int64_t kLine = 64;  // bytes that are fetched at once
+template <class T> DUALBOOST_INLINE void prefetch(const T *place) {
 #if defined(__GNUC__)
-    __builtin_prefetch(code);
+    __builtin_prefetch(place);
 #else
-    (void)code;
+    (void)place;
 #endif
 }
 
-// Adds the changes of the listed rows to the histograms of four columns that lie side by side in `cells`.
-inline void add_four(const uint8_t *const *codes, const uint16_t *rows, const uint16_t *offsets, const int64_t *change,
-                     int64_t count, int64_t *cells) {
-    const uint8_t *a = codes[0], *b = codes[1], *c = codes[2], *d = codes[3];
-    for (int64_t k = 0; k < count; ++k) {
-        size_t row = rows[k];
-        int64_t value = change[k], *base = cells + offsets[k];
-        for (const uint8_t *column : {a, b, c, d}) prefetch_code(column + row + kAhead);
-        base[a[row]] += value;
-        base[kCells + b[row]] += value;
-        base[2 * kCells + c[row]] += value;
-        base[3 * kCells + d[row]] += value;
+// Rows of one class, and the change of their weights.
+struct Changes {
+    const uint16_t *rows;
+    const int64_t *change;
+    int64_t count;
+};
+
+// Adds the changes to the histograms of `columns` columns that lie side by side in `cells`. Few of the bytes that are
+// loaded are used, and the processor's own guess of what comes next is late: meanwhile the columns `next` are fetched.
+template <int columns>
+inline void add_together(const uint8_t *const *codes, const uint8_t *const *next, Changes listed, int64_t *cells) {
+    const uint8_t *own[columns];
+    std::copy(codes, codes + columns, own);
+    constexpr int64_t lines = kTileRows / kLine;
+    for (int64_t line = 0, k = 0; line < lines; ++line) {
+        for (int j = 0; next && j < kTogether; ++j) prefetch(next[j] + line * kLine);
+        for (int64_t end = (line + 1) * listed.count / lines; k < end; ++k) {
+            size_t row = listed.rows[k];
+            int64_t value = listed.change[k];
+            for (int j = 0; j < columns; ++j) cells[j * kCells + own[j][row]] += value;
+        }
     }
 }
 
-// The same for one column, into `planes` histograms in turn.
-template <int planes>
-inline void add_one(const uint8_t *codes, const uint16_t *rows, const uint16_t *offsets, const int64_t *change,
-                    int64_t count, int64_t *cells) {
-    for (int64_t k = 0; k < count; ++k) cells[(k % planes) * kCells + offsets[k] + codes[rows[k]]] += change[k];
+// The same for one column with a very common code, into `planes` histograms in turn.
+template <int planes> inline void add_one(const uint8_t *codes, Changes listed, int64_t *cells) {
+    for (int64_t k = 0; k < listed.count; ++k) cells[(k % planes) * kCells + codes[listed.rows[k]]] += listed.change[k];
 }
 
 // From the histograms of both classes to edges: out <- scale1 * positive - scale0 * negative, planes joined.

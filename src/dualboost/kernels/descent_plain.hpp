@@ -5,7 +5,7 @@
 #pragma once
 
 #include "descent_math.hpp"
-#include "descent_run.hpp"
+#include "descent_survey.hpp"
 #include "stumps_rows.hpp"
 #include "weights_linear.hpp"
 
@@ -45,6 +45,17 @@ public:
     }
 
     void move(const Stump &stump, double step) { pass(&stump, step); }
+
+    Survey survey() const {
+        constexpr double no_offset[2] = {0.0, 0.0};
+        std::vector<Survey> parts(sums_.size());
+        over_chunks([&](int64_t k, int64_t begin, int64_t n) {
+            const double *prior = problem_.prior ? problem_.prior + begin : nullptr;
+            const int8_t *y = problem_.search->layout().y() + begin;
+            parts[static_cast<size_t>(k)] = survey_rows({z_ + begin, y, prior}, n, no_offset);
+        });
+        return joined(parts, problem_.prior ? 1.0 : problem_.share);
+    }
 
 private:
     const Problem problem_;

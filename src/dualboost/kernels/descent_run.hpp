@@ -29,6 +29,8 @@ struct Problem {
     const double *prior;  // one entry a row, or null where all are `share`
     double share;
     double rate, tol;
+    double least_loss;  // a part of the first loss at which to stop
+    bool surveyed;      // whether the margins are looked at before every question
     int threads;
 
     double start_value() const { return kind == Kind::exponential ? 1.0 : std::log(2.0); }
@@ -43,10 +45,16 @@ struct Question {
     double bend;   // its second derivative along any stump; of the logistic loss only
 };
 
+// The least of the margins, and the share of the prior on rows whose margin is not positive.
+struct Survey {
+    double least, wrong;
+};
+
 // One entry a question; the last question of a run that stops has no move.
 struct Records {
     std::vector<Stump> stumps;
     std::vector<double> edges, values, steps;  // the edge as it is, not scaled; the signed step
+    std::vector<double> least, wrong;          // where the rows are surveyed
 };
 
 // The factor that makes weights of this mass sum to 1; 0 where they have all but vanished.
@@ -108,7 +116,13 @@ Ending play(const Problem &problem, Engine &engine, int64_t rounds, const Pause 
         records.stumps.push_back(asked.stump);
         records.edges.push_back(asked.edge * asked.mass);
         records.values.push_back(asked.value);
-        bool reached = std::fabs(asked.edge) <= problem.tol || !(asked.value > problem.tol * problem.start_value());
+        if (problem.surveyed) {
+            Survey seen = engine.survey();
+            records.least.push_back(seen.least);
+            records.wrong.push_back(seen.wrong);
+        }
+        bool reached =
+            std::fabs(asked.edge) <= problem.tol || !(asked.value > problem.least_loss * problem.start_value());
         if (reached) return Ending::reached;
         double step = engine.step(asked);
         if (step == 0.0) return Ending::stuck;

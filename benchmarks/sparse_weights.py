@@ -7,18 +7,21 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import count
 from statistics import median
+from time import process_time
 
 import numpy as np
 
 from benchmarks.timing import interleave, time_each
-from dualboost.boosters import Booster, MadaBoost, MirrorAscent, SparseBoost
+from dualboost.boosters import Booster, CoordinateDescent, MadaBoost, MirrorAscent, SparseBoost
 from dualboost.game import Game, rounds
 from dualboost.learners import Stumps
 from dualboost.learners.stumps import StumpOracle
-from dualboost.losses import SoftMargin
+from dualboost.losses import Exponential, Loss, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped, Simplex, WeightSet
 
+BASE = "AdaBoost"
+BURST = 128  # as in `play`
 SHARES = (1.0, 0.5, 0.3, 0.1, 0.03, 0.01)
 BOOSTERS: dict[str, tuple[WeightSet, Booster]] = {
     "MABoost": (Simplex(), MirrorAscent()),
@@ -53,8 +56,8 @@ def search(oracle: StumpOracle, d: np.ndarray) -> None:
     oracle.best(d)
 
 
-def adaboost(oracle: StumpOracle) -> Iterator[None]:
-    """A plain AdaBoost round in NumPy on the same search: what a round is compared with."""
+def adaboost_in_numpy(oracle: StumpOracle) -> Iterator[int]:
+    """A plain AdaBoost round in NumPy on the same search."""
     m = len(oracle.rows)
     d, z = np.full(m, 1 / m), np.zeros(m)
     for _ in count():
@@ -62,12 +65,28 @@ def adaboost(oracle: StumpOracle) -> Iterator[None]:
         z += np.arctanh(answer.edges[0]) * answer.columns[0]
         d = np.exp(-z)
         d /= d.sum()
-        yield
+        yield 1
 
 
-def played(oracle: StumpOracle, weight_set: WeightSet, booster: Booster) -> Iterator[object]:
-    game = Game(SoftMargin(weight_set).bind(oracle.rows), oracle, oracle.rows, tol=1e-9)
-    return rounds(game, booster)
+def played(oracle: StumpOracle, loss: Loss, booster: Booster, budget: float = 1.0) -> Iterator[int]:
+    """Rounds as `play` makes them, compiled where they can be; yields how many were made."""
+    game = Game(loss.bind(oracle.rows), oracle, oracle.rows, budget, tol=1e-9)
+    state = booster.start(game)
+    while burst := booster.burst(game, state, BURST):
+        yield burst.state.t - state.t
+        state = burst.state
+    for _ in rounds(game, booster, state):
+        yield 1
+
+
+def round_times(run: Iterator[int], least: int) -> list[float]:
+    """CPU seconds of a round, over at least so many of them."""
+    taken: list[float] = []
+    while len(taken) < least:
+        began = process_time()
+        made = next(run)
+        taken += [(process_time() - began) / made] * made
+    return taken
 
 
 def table(title: str, samplers: dict, base: str, turns: int) -> None:
@@ -88,10 +107,14 @@ def main() -> None:
     shape = f"{asked.rows:,} x {asked.columns}"
     calls = {name: partial(time_each, call, 3) for name, call in searches(oracle).items()}
     table(f"{shape}, weights not zero on", calls, next(iter(calls)), asked.turns)
-    runs = {"AdaBoost in NumPy": adaboost(oracle)}
-    runs |= {name: played(oracle, *parts) for name, parts in BOOSTERS.items()}
-    steps = {name: partial(time_each, partial(next, run), 5) for name, run in runs.items()}
-    table(f"{shape}, one round of", steps, "AdaBoost in NumPy", asked.turns)
+    fresh = partial(
+        StumpOracle, oracle.bins, oracle.y, oracle.rows
+    )  # what is remembered between rounds is each run's own
+    runs = {BASE: played(fresh(), Exponential(), CoordinateDescent("adaboost"), np.inf)}
+    runs |= {"AdaBoost in NumPy": adaboost_in_numpy(fresh())}
+    runs |= {name: played(fresh(), SoftMargin(limits), booster) for name, (limits, booster) in BOOSTERS.items()}
+    steps = {name: partial(round_times, run, 5) for name, run in runs.items()}
+    table(f"{shape}, one round of", steps, BASE, asked.turns)
 
 
 if __name__ == "__main__":

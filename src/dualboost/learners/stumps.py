@@ -81,14 +81,14 @@ class StumpOracle(Averaging, Listed):
         return Answer(stumps, [self.column(stump) for stump in stumps], edges, bound)
 
     def average(self, d: np.ndarray, eta: float) -> tuple[Answer, float]:
-        edges, bound = self._edges(d)
+        edges, bound = self.all_edges(d)
         net = np.empty_like(edges)
         J = kernels.signed_softmax(edges, eta, net)
         mixture = Mixture(net)
         return Answer([mixture], [self._of_all(net)], np.array([edges @ net]), bound), J
 
     def slope(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
-        at, front, back = (self._edges(weights)[0] for weights in (d, ahead, behind))
+        at, front, back = (self.all_edges(weights)[0] for weights in (d, ahead, behind))
         change = front - back
         return lambda step: kernels.signed_slope(at, change, eta, step)
 
@@ -110,7 +110,7 @@ class StumpOracle(Averaging, Listed):
     def row_mass(self, chosen: np.ndarray) -> float:
         return float(len(chosen))
 
-    def _edges(self, d: np.ndarray) -> tuple[np.ndarray, float]:
+    def all_edges(self, d: np.ndarray) -> tuple[np.ndarray, float]:
         """The edges of all stumps in index order, and a bound on their size.
 
         Those of the last d are kept: a line search asks at the d of the average before it.

@@ -38,6 +38,7 @@ SOLVERS: dict[str, Booster | None] = {
     "Frank-Wolfe, pairwise": FrankWolfe("pairwise", smoothing="halving"),
     "Frank-Wolfe, polish": FrankWolfe("line search", smoothing="halving", polish=50),
 }
+SHORT = 0.5  # seconds
 Data = tuple[object, np.ndarray]
 
 
@@ -99,7 +100,15 @@ class Run:
 
 
 def solved(data: Data, nu: float, booster: Booster, tol: float, limit: float) -> Run:
-    """CPU seconds of one thread, binning not counted."""
+    """CPU seconds of one thread, binning not counted; the median of five runs where they are short."""
+    first = played(data, nu, booster, tol, limit)
+    if first.seconds > SHORT:
+        return first
+    runs = [played(data, nu, booster, tol, limit) for _ in range(5)]
+    return sorted(runs, key=lambda run: run.seconds)[2]
+
+
+def played(data: Data, nu: float, booster: Booster, tol: float, limit: float) -> Run:
     X, y = data
     rows = Rows.of(len(y))
     oracle = Stumps().bind(X, np.where(y, 1, -1).astype(np.int8), rows)

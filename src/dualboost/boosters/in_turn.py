@@ -94,7 +94,7 @@ def automatic(nu: float) -> Booster:
     >>> automatic(0.8)
     Corrective(step='search', stop='certified', smoothing='halving')
     >>> automatic(0.1).then
-    TotallyCorrective(columns=5, smoothing='halving')
+    TotallyCorrective(columns=None, smoothing='halving')
     """
     if nu >= _LARGE_NU:
         return Corrective(step="search", smoothing="halving")

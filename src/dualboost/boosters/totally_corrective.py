@@ -20,6 +20,7 @@ from dualboost.master import descend
 __all__ = ["ERLPBoost", "TotallyCorrective", "rounds_needed"]
 
 _SHARE = 0.1  # of the gap, left to the next round
+_COLUMNS = 5
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,9 @@ class TotallyCorrective(Booster):
 
     Parameters
     ----------
-    columns : int
-        How many hypotheses to add a round. More make fewer rounds, each a little dearer; 1 is the paper's method.
+    columns : int, optional
+        How many hypotheses to add a round. More make fewer rounds, each a little dearer; 1 is the paper's method. By
+        default five, or an eighth of those in use where that is more: a large ensemble is found in few large rounds.
     smoothing : {"halving", "fixed"}
         A coarse smoothing, halved each time its own accuracy is reached, and weights that are nearly the best; or the
         smoothing that the accuracy asked needs, from the start, and the best weights, as in the paper.
@@ -44,11 +46,12 @@ class TotallyCorrective(Booster):
     True
     """
 
-    columns: int = 5
+    columns: int | None = None
     smoothing: str = "halving"
 
     def __post_init__(self):
-        check_columns(self.columns)
+        if self.columns is not None:
+            check_columns(self.columns)
         if self.smoothing not in ("fixed", "halving"):
             raise ValueError(f"smoothing must be 'fixed' or 'halving', not {self.smoothing!r}.")
 
@@ -56,7 +59,8 @@ class TotallyCorrective(Booster):
         return first_state(game, self.smoothing, previous)
 
     def ask(self, game: Game, state: State) -> Answer:
-        return game.oracle.best(state.d, self.columns)
+        used = int(np.count_nonzero(state.w))
+        return game.oracle.best(state.d, max(_COLUMNS, used // 8) if self.columns is None else self.columns)
 
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
         return reached(game, state.certificate)

@@ -150,9 +150,27 @@ struct Distinct {
     }
 };
 
+// Flags and small counts need no sorting: true when there are at most four values.
+template <class T> bool collect_few(const std::vector<T> &items, int64_t unit, Distinct &distinct) {
+    constexpr int most = 4;
+    uint64_t keys[most] = {};
+    int64_t masses[most] = {};
+    int count = 0;
+    for (const T &item : items) {
+        int k = 0;
+        while (k < count && keys[k] != item.key) ++k;
+        if (k == most) return false;
+        if (k == count) keys[count++] = item.key;
+        masses[k] += item.mass_or(unit);
+    }
+    for (int k = 0; k < count; ++k) distinct.add(from_key(keys[k]), masses[k]);
+    return true;
+}
+
 template <class T>
 void collect_distinct(std::vector<T> &items, std::vector<T> &spare, int64_t unit, Distinct &distinct) {
     distinct.clear();
+    if (collect_few(items, unit, distinct)) return;
     sort_by_key(items, spare);
     for (size_t i = 0; i < items.size();) {
         uint64_t key = items[i].key;
@@ -210,8 +228,10 @@ class Quantiles {
         int64_t mass;
         int bins;
 
-        double mass_per_bin() const { return static_cast<double>(mass) / bins; }
-        bool has_room() const { return static_cast<int64_t>(end - begin) > bins; }
+        // What a bin holds; nothing where every value has its own.
+        double crowd() const {
+            return static_cast<int64_t>(end - begin) > bins ? static_cast<double>(mass) / bins : 0.0;
+        }
     };
 
     void find_segments() {
@@ -242,13 +262,19 @@ class Quantiles {
 
     // Every further bin goes where a bin holds most.
     void share_bins() {
+        std::vector<double> crowds;
+        for (const Segment &segment : segments_) crowds.push_back(segment.crowd());
         for (int spare = bins_ - heavy_count_ - static_cast<int>(segments_.size()); spare > 0; --spare) {
-            Segment *fullest = nullptr;
-            for (Segment &segment : segments_)
-                if (segment.has_room() && (!fullest || segment.mass_per_bin() > fullest->mass_per_bin() * (1 + kSlack)))
-                    fullest = &segment;
-            if (!fullest) return;
-            ++fullest->bins;
+            size_t fullest = 0;
+            double limit = 0.0;
+            for (size_t k = 0; k < crowds.size(); ++k) {
+                if (crowds[k] <= limit) continue;
+                fullest = k;
+                limit = crowds[k] * (1 + kSlack);
+            }
+            if (limit == 0.0) return;
+            ++segments_[fullest].bins;
+            crowds[fullest] = segments_[fullest].crowd();
         }
     }
 

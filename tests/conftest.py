@@ -34,7 +34,20 @@ from dualboost.boosters import (
     TotallyCorrective,
 )
 from dualboost.game import Game
-from dualboost.learners import NZDD, Answer, LeafTrees, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees
+from dualboost.learners import (
+    NZDD,
+    Answer,
+    LeafTrees,
+    Learner,
+    Matrix,
+    Oracle,
+    SklearnLearner,
+    Stumps,
+    Subsets,
+    Trees,
+    Union,
+    Words,
+)
 from dualboost.learners.averaging import Averaging, Mixture
 from dualboost.learners.nzdd import Conjunctions, Intervals, Rules, Thresholds
 from dualboost.losses import (
@@ -219,6 +232,8 @@ class LearnerCase:
     """Whether k > 1 promises the best of each group."""
     expand: Callable[[object, np.ndarray], np.ndarray] = lambda X, values: values
     """The parameters of a mixture as weights over the members."""
+    constants: tuple = ((-1, 0, 0), reference_trees.CONSTANT)
+    """The keys of members that use no feature."""
 
 
 def signs(rng, m):
@@ -268,6 +283,55 @@ def feature_of(stump) -> int:
     return stump[0]
 
 
+def categories(rng, m):
+    """Few categories with gaps between their numbers, one with missing values, a constant one."""
+    X = rng.integers(0, 4, (m, 4)).astype(float)
+    X[:, 1] = np.where(rng.random(m) < 0.2, np.nan, 3 * X[:, 1])
+    X[:, 2] = 5.0
+    X[:, 3] = np.where(X[:, 3] > 1, np.nan, 7.0)
+    return X
+
+
+def subsets_of(X) -> list:
+    return reference.all_subsets(X.toarray() if sp.issparse(X) else X)
+
+
+def numbers_and_categories(rng, m):
+    """A column of numbers with missing values between two of categories."""
+    X = categories(rng, m)[:, :3]
+    X[:, 2] = X[:, 1]
+    X[:, 1] = np.where(rng.random(m) < 0.2, np.nan, rng.integers(0, 4, m))
+    return X
+
+
+def stumps_and_subsets_of(X) -> list:
+    X = X.toarray() if sp.issparse(X) else X
+    numbers, names = X.copy(), X.copy()
+    numbers[:, [0, 2]], names[:, 1] = 0.0, 0.0
+    parts = reference.all_stumps(numbers), reference.all_subsets(names)
+    return [((number, key), values) for number, part in enumerate(parts) for key, values in part]
+
+
+def union_of(X) -> list:
+    parts = reference.all_columns(X), stumps_of(X)
+    return [((number, key), values) for number, part in enumerate(parts) for key, values in part]
+
+
+def part_and_feature(key) -> tuple:
+    number, hypothesis = key
+    return number, hypothesis[0] if isinstance(hypothesis, tuple) else hypothesis
+
+
+def counts(rng, m):
+    return sp.csr_array(rng.poisson(0.6, (m, 6)).astype(float))
+
+
+def words_of(X) -> list:
+    X = X.toarray() if sp.issparse(X) else X
+    columns = [np.ones(len(X)), *((X > level).astype(float)[:, j] for level in (0, 1) for j in range(X.shape[1]))]
+    return list(enumerate(columns))
+
+
 def trees_of(X) -> list:
     return reference_trees.all_trees(X.toarray() if sp.issparse(X) else X)
 
@@ -309,6 +373,13 @@ LEARNERS = {
     "stumps, ties": LearnerCase(Stumps, few_values, stumps_of, feature_of),
     "stumps, missing": LearnerCase(Stumps, with_missing, stumps_of, feature_of),
     "stumps, sparse": LearnerCase(Stumps, sparse_counts, stumps_of, feature_of),
+    "subsets": LearnerCase(Subsets, categories, subsets_of, feature_of, constants=((-1, 0),)),
+    "stumps, categories": LearnerCase(
+        lambda: Stumps(categorical=(0, 2)), numbers_and_categories, stumps_and_subsets_of, part_and_feature,
+        constants=((0, (-1, 0, 0)), (1, (-1, 0))),
+    ),  # fmt: skip
+    "union": LearnerCase(lambda: Union((Matrix(), Stumps())), reals, union_of, part_and_feature, constants=((1, (-1, 0, 0)),)),
+    "words": LearnerCase(lambda: Words((0, 1)), counts, words_of, constants=(0,)),
     "trees, greedy": LearnerCase(lambda: Trees(2), tiny_with_missing, trees_of, exact=False, grouped=False),
     "trees, optimal": LearnerCase(lambda: Trees(2, search="optimal"), tiny_with_missing, trees_of, grouped=False),
     "nzdd, thresholds": diagram_case(Thresholds(), with_missing),

@@ -408,3 +408,21 @@ def all_columns(X) -> list[tuple[int, np.ndarray]]:
     """Every column of a matrix in index order."""
     dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
     return list(enumerate(dense.T))
+
+
+def all_subsets(X: np.ndarray) -> list[tuple[tuple[int, int], np.ndarray]]:
+    """Every subset of the categories of each column, without the lowest one: the constant, then by column and number.
+
+    The number of a subset has a bit for each category by its place among those present; missing is bit 255.
+    """
+    out = [((-1, 0), np.ones(len(X)))]
+    for feature, x in enumerate(np.asarray(X, dtype=float).T):
+        missing, values = np.isnan(x), np.unique(x[~np.isnan(x)])
+        free = [*((k, x == value) for k, value in enumerate(values) if k > 0), *([(255, missing)] if missing.any() else [])]
+        if not free or not len(values):
+            continue
+        for chosen in range(2 ** len(free)):
+            parts = [free[b] for b in range(len(free)) if chosen >> b & 1]
+            inside = np.any([where for _, where in parts], axis=0) if parts else np.zeros(len(x), dtype=bool)
+            out.append(((feature, sum(1 << bit for bit, _ in parts)), np.where(inside, 1.0, -1.0)))
+    return out

@@ -209,8 +209,8 @@ GOOD_X, GOOD_Y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 0, 1])
         ({"max_iter": 2.5}, "max_iter must be a whole number"),
         ({"max_bins": 1}, "max_bins must be a whole number"),
         ({"max_bins": 256}, "max_bins must be a whole number"),
-        ({"X": pd.DataFrame({"age": range(6), "stadt": list("abcdef")})}, "Columns 'stadt' do not hold numbers"),
-        ({"X": pl.DataFrame({"age": range(6), "stadt": list("abcdef")})}, "Columns 'stadt' do not hold numbers"),
+        ({"X": pd.DataFrame({"age": range(6), "stadt": list("abcdef")})}, "Column 'stadt' holds text"),
+        ({"X": pl.DataFrame({"age": range(6), "stadt": list("abcdef")})}, "Column 'stadt' holds text"),
     ],
 )
 def test_bad_input_is_one_sentence(arguments, message):

@@ -87,13 +87,18 @@ def _bin_dense(X: np.ndarray, weights: np.ndarray | None, max_bins: int, threads
     cuts, cut_start = kernels.cut_dense(X, weights, max_bins, threads)
     codes = np.empty((X.shape[1], X.shape[0]), dtype=np.uint8)
     kernels.encode_dense(X, cuts, cut_start, codes, threads)
+    return store_codes(codes, cuts, cut_start, threads)
+
+
+def store_codes(codes: np.ndarray, cuts: np.ndarray, cut_start: np.ndarray, threads: int = 1) -> Bins:
+    """Columns that are coded already, one a row of `codes`, stored as suits each."""
     mode, count, missing = kernels.modes_dense(codes, threads)
-    storage = _choose_storage(X.shape[0], mode, count)
+    storage = _choose_storage(codes.shape[1], mode, count)
     rows, exceptions = _room_for(storage)
     if storage.sparse.size:
         kernels.pack_dense(codes, storage.sparse, storage.default, storage.start, rows, exceptions, threads)
-    dense_codes = codes if storage.dense.size == X.shape[1] else codes[storage.dense]
-    return _bins(X.shape, (cuts, cut_start, missing), dense_codes, storage, (rows, exceptions))
+    dense_codes = codes if storage.dense.size == len(codes) else codes[storage.dense]
+    return _bins(codes.shape[::-1], (cuts, cut_start, missing), dense_codes, storage, (rows, exceptions))
 
 
 def _bin_sparse(X: _Columns, weights: np.ndarray | None, max_bins: int, threads: int) -> Bins:

@@ -16,6 +16,7 @@ from dualboost.boosters.leveraging import RATES
 from dualboost.estimators.audit_text import TextModel
 from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.noisy import LogisticMixtureClassifier
+from dualboost.estimators.validation import predict_input
 from dualboost.losses import LogisticMixture
 
 __all__ = ["Audit", "audit"]
@@ -276,7 +277,8 @@ def pulls_of(model, row) -> np.ndarray:
     """
     if isinstance(model, TextModel):
         return model.terms(row)
-    values = np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64)
+    values = predict_input(model, row)
+    values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
     without = np.repeat(values, values.shape[1], axis=0)
     np.fill_diagonal(without, np.nan)
     return model.predictor_.scores(values)[0] - model.predictor_.scores(without)

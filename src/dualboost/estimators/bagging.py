@@ -125,7 +125,7 @@ class _AnyFit(_Fit):
         train, self.out = np.flatnonzero(inside), np.flatnonzero(~inside)
         weights = len(train) if rows.uniform else np.ascontiguousarray(rows.prior[train])
         part = Rows.of(weights, rows.threads)
-        self._oracle = learner.bind(data.X[train], data.signs[train], part)
+        self._oracle = data.bound(learner, part, train)
         self._X, self._signs = data.X[self.out], data.signs[self.out]
         game = Game(loss.bind(part), self._oracle, part, budget=np.inf, tol=1e-9)
         self._run: Iterator = rounds(game, booster)
@@ -200,7 +200,7 @@ def _fits(data: TrainingData, rows: Rows, bags: Bags, parts: Parts) -> list[_Fit
     learner, loss, booster = parts
     plain = booster.method == "difference" and booster.step == "newton" and booster.estimate == 0
     if plain and isinstance(learner, LeafTrees):
-        oracle = learner.bind(data.X, data.signs, rows)
+        oracle = data.bound(learner, rows)
         return [_LeafFit(oracle, loss, booster.shrink, inside) for inside in bags.inside]
     return [_AnyFit(data, parts, inside, rows) for inside in bags.inside]
 

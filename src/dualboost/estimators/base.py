@@ -126,7 +126,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         self, data: TrainingData, rows: Rows, parts: Parts, title: str, note: Callable[[State], None] | None = None
     ) -> tuple[Game, Outcome]:
         """Play the game of these parts; `note` sees every state."""
-        oracle = parts.learner.bind(data.X, data.signs, rows)
+        oracle = data.bound(parts.learner, rows)
         game = Game(parts.loss.bind(rows), oracle, rows, parts.budget, parts.tol, parts.rtol)
         with progress(title, self.max_iter, self.verbose) as draw:
             watch = draw if note is None else lambda state: (note(state), draw and draw(state))[1]

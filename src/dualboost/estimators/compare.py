@@ -136,7 +136,7 @@ def compare(
             f"compare plays a game of two classes; y has {len(data.classes)}: compare one of them with y == it."
         )
     rows = data.rows(1)
-    oracle = check_learner(learner, 255).bind(data.X, data.signs, rows)
+    oracle = data.bound(check_learner(learner, 255), rows)
     game = Game(SoftMargin(Capped(nu=nu)).bind(rows), oracle, rows, tol=tol)
     return Comparison(
         tuple(_run(game, name, booster, (max_rounds, seconds, verbose)) for name, booster in solvers.items()), nu, tol

@@ -102,10 +102,10 @@ class NoisyClassifier(BoostedClassifier):
             raise ValueError(f"learner must be one of dualboost.learners or None, not {self.learner!r}.")
 
     def _learners(self, data: TrainingData, distinct: int) -> list[Learner]:
-        """What to choose from: the learner given, else trees of several sizes; stumps for sparse tables."""
+        """What to choose from: the learner given, else trees of several sizes; stumps for sparse tables and categories."""
         if self.learner is not None:
             return [self.learner]
-        if issparse(data.X):
+        if issparse(data.X) or data.categorical:
             return [Stumps()]
         features = 0.5 if data.X.shape[1] >= 4 else 1.0
         least = min(0.25, _LEAST_ROWS / distinct)
@@ -167,7 +167,7 @@ class NoisyClassifier(BoostedClassifier):
         """One fit to all rows, of all rounds; the noise rate by EM where it is to be estimated."""
         loss = LogisticMixture(0.1 if given is None else given)
         booster = replace(self._booster(), estimate=0 if given is not None else max(self._booster().estimate, 1))
-        game = Game(loss.bind(rows), learner.bind(data.X, data.signs, rows), rows, budget=np.inf, tol=1e-9)
+        game = Game(loss.bind(rows), data.bound(learner, rows), rows, budget=np.inf, tol=1e-9)
         losses: list[float] = []
         with progress("noise model", self.max_iter, self.verbose) as draw:
 

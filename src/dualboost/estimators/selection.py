@@ -41,7 +41,7 @@ def _held_out(data, rows: Rows, learner: Learner, split) -> np.ndarray:
     train, test = split
     weights = len(train) if rows.uniform else np.ascontiguousarray(rows.prior[train])
     part = Rows.of(weights, rows.threads)
-    oracle = learner.bind(data.X[train], data.signs[train], part)
+    oracle = data.bound(learner, part, train)
     right, state = np.zeros(len(PATH)), None
     for place, nu in enumerate(PATH):
         game = Game(SoftMargin(Capped(nu=nu)).bind(part), oracle, part, tol=1e-3, rtol=0.1)

@@ -10,8 +10,18 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    check_array,
+    validate_data,
+)
 
+from dualboost.estimators.frame_input import encode_frame, frame_numbers
+from dualboost.estimators.frames import as_frame
+from dualboost.learners import Learner, Oracle
+from dualboost.learners.base import TakesCategories
 from dualboost.rows import Rows
 
 __all__ = ["TrainingData", "check_whole_number", "predict_input", "thread_count", "training_data"]
@@ -33,6 +43,8 @@ class TrainingData:
     n_given: int
     extras: Mapping[str, np.ndarray]
     """What else was given for each row."""
+    categorical: tuple[int, ...] = ()
+    """The columns that hold categories."""
 
     @property
     def signs(self) -> np.ndarray:
@@ -51,9 +63,21 @@ class TrainingData:
         """Only these rows."""
         weights = None if self.weights is None else self.weights[chosen]
         extras = {name: values[chosen] for name, values in self.extras.items()}
+        codes = self.codes[chosen]
         return TrainingData(
-            self.X[chosen], self.codes[chosen], weights, self.classes, None, len(self.codes[chosen]), extras
+            self.X[chosen], codes, weights, self.classes, None, len(codes), extras, self.categorical
         )
+
+    def bound(self, learner: Learner, rows: Rows, chosen: np.ndarray | None = None) -> Oracle:
+        """The learner, told which columns hold categories, with these data or the chosen rows of them."""
+        if self.categorical and not isinstance(learner, TakesCategories):
+            raise ValueError(
+                f"{type(learner).__name__} reads numbers only, and X has columns of categories: take Stumps() or Trees(), "
+                "or encode these columns first, for example with OneHotEncoder."
+            )
+        told = learner.with_categories(self.categorical) if isinstance(learner, TakesCategories) else learner
+        X, signs = (self.X, self.signs) if chosen is None else (self.X[chosen], self.signs[chosen])
+        return told.bind(X, signs, rows)
 
     def for_all_rows(self, values: np.ndarray, absent: float) -> np.ndarray:
         """One value for each of the caller's rows; `absent` for those of weight zero."""
@@ -66,7 +90,7 @@ class TrainingData:
 
 def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | None = None) -> TrainingData:
     """Validate, number the classes, drop what has no weight. `extras` hold one value a row; None is left out."""
-    X, y = _numbers(estimator, X, y=y)
+    X, y, categorical = _training_table(estimator, X, y)
     check_classification_targets(y)
     given = {name: _one_a_row(name, values, len(y)) for name, values in (extras or {}).items() if values is not None}
     weights = None if sample_weight is None else _weights(sample_weight, X)
@@ -78,7 +102,7 @@ def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | No
         given = {name: values[present] for name, values in given.items()}
     classes, codes = np.unique(y, return_inverse=True)
     _check_several(classes, type(estimator).__name__)
-    return TrainingData(X, codes, weights, classes, present, n_given, given)
+    return TrainingData(X, codes, weights, classes, present, n_given, given, categorical)
 
 
 def _one_a_row(name: str, values, n_rows: int) -> np.ndarray:
@@ -88,26 +112,18 @@ def _one_a_row(name: str, values, n_rows: int) -> np.ndarray:
     return values
 
 
-def _numbers(estimator, X, **options):
-    try:
-        return validate_data(estimator, X, **options, **_INPUT)
-    except (ValueError, TypeError) as error:
-        text = text_columns(X)
-        if not text:
-            raise
-        names = ", ".join(repr(name) for name in text[:5]) + (", ..." if len(text) > 5 else "")
-        raise ValueError(
-            f"Columns {names} do not hold numbers: drop them, or encode them first, for example with OrdinalEncoder."
-        ) from error
-
-
-def text_columns(X) -> list[str]:
-    """The columns of a data frame that hold neither numbers nor truth values."""
-    if hasattr(X, "select_dtypes"):
-        return [str(name) for name in X.select_dtypes(exclude=["number", "bool", "boolean"]).columns]
-    if hasattr(X, "schema") and hasattr(X.schema, "items"):
-        return [str(name) for name, kind in X.schema.items() if not (kind.is_numeric() or str(kind) == "Boolean")]
-    return []
+def _training_table(estimator, X, y):
+    """(X as numbers, y, the columns that hold categories); the estimator learns names and categories."""
+    frame = as_frame(X)
+    if frame is None or frame.plain:
+        table, y = validate_data(estimator, X, y=y, **_INPUT)
+        estimator.categories_ = {}
+        return table, y, ()
+    read = frame_numbers(frame)
+    table, y = validate_data(estimator, read.table, y=y, **_INPUT)
+    _check_feature_names(estimator, X, reset=True)
+    estimator.categories_ = read.categories
+    return table, y, read.columns
 
 
 def _weights(sample_weight, X) -> np.ndarray:
@@ -126,7 +142,13 @@ def _check_several(classes: np.ndarray, name: str) -> None:
 
 def predict_input(estimator, X):
     """X checked against what the estimator was fitted on."""
-    return _numbers(estimator, X, reset=False)
+    frame, categories = as_frame(X), getattr(estimator, "categories_", {})
+    if frame is None or (frame.plain and not categories):
+        return validate_data(estimator, X, reset=False, **_INPUT)
+    _check_feature_names(estimator, X, reset=False)
+    table = check_array(encode_frame(frame, categories), **_INPUT)
+    _check_n_features(estimator, table, reset=False)
+    return table
 
 
 def thread_count(n_jobs) -> int:

@@ -64,6 +64,32 @@ class StumpSearch:
     @property
     def blocks(self) -> int: ...
 
+# ---- subsets of categories
+
+class SubsetSearch:
+    def __init__(
+        self,
+        n_rows: int,
+        y: _Signs,
+        cut_counts: _Ints,
+        has_missing: _Bytes,
+        dense_codes: _Bytes,
+        dense_features: _Ints,
+        sparse_start: _Longs,
+        sparse_rows: _Ints,
+        sparse_codes: _Bytes,
+        sparse_features: _Ints,
+        sparse_default: _Bytes,
+    ) -> None: ...
+    def best(self, d: _Doubles, k: int = 1, threads: int = 1) -> tuple[list[tuple[int, bytes, float]], float]: ...
+    def column(self, feature: int, mask: _Bytes, out: _Signs, threads: int = 1) -> None: ...
+    def margins(
+        self, base: float, features: _Ints, tables: _Doubles, out: _Doubles, threads: int = 1
+    ) -> None: ...
+    def forget(self) -> None: ...
+    @property
+    def looked(self) -> int: ...
+
 # ---- trees
 
 class TreeSearch:

@@ -105,5 +105,6 @@ void bind_average(nb::module_ &m);
 void bind_nzdd(nb::module_ &m);
 void bind_descent(nb::module_ &m);
 void bind_leaf_trees(nb::module_ &m);
+void bind_subsets(nb::module_ &m);
 
 }  // namespace dualboost

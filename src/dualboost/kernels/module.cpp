@@ -14,4 +14,5 @@ NB_MODULE(_compiled, m) {
     dualboost::bind_nzdd(m);
     dualboost::bind_descent(m);
     dualboost::bind_leaf_trees(m);
+    dualboost::bind_subsets(m);
 }

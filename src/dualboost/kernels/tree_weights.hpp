@@ -22,6 +22,7 @@ public:
     const int64_t *q() const { return q_.data(); }
     int64_t mass() const { return mass_; }    // sum of |q_i|
     int64_t total() const { return total_; }  // sum of q_i
+    int64_t travelled() const { return travelled_; }  // sum of |change of q_i| by the last load
 
     void load(const double *d, int threads) {
         int64_t rows = layout_.rows(), chunks = chunk_count(rows);
@@ -37,14 +38,15 @@ private:
     static constexpr int64_t kWorth = 1 << 18;
     const StumpLayout &layout_;
     std::vector<int64_t> q_;
-    int64_t mass_ = 0, total_ = 0;
+    int64_t mass_ = 0, total_ = 0, travelled_ = 0;
 
     // Bad weights may overflow: unsigned sums, and a look at the mass in floating point.
     void accept(const std::vector<RowSums> &parts) {
-        uint64_t total = 0, high = 0, low = 0;
+        uint64_t total = 0, travelled = 0, high = 0, low = 0;
         int64_t bad = 0;
         for (const RowSums &part : parts) {
             total += static_cast<uint64_t>(part.total);
+            travelled += static_cast<uint64_t>(part.travelled);
             high += static_cast<uint64_t>(part.high);
             low += static_cast<uint64_t>(part.low);
             bad += part.bad;
@@ -54,6 +56,7 @@ private:
                       static_cast<double>(static_cast<int64_t>(low));
         require(mass <= kFixedOne * (1.0 + 1e-9) + static_cast<double>(layout_.rows()), "d must not sum to more than one");
         total_ = static_cast<int64_t>(total);
+        travelled_ = static_cast<int64_t>(travelled);
         mass_ = static_cast<int64_t>((high << 32) + low);
     }
 };

@@ -6,7 +6,10 @@ from dualboost.learners.matrix import Matrix
 from dualboost.learners.nzdd import NZDD
 from dualboost.learners.sklearn import SklearnLearner
 from dualboost.learners.stumps import Stumps
+from dualboost.learners.subsets import Subsets
 from dualboost.learners.trees import Trees
+from dualboost.learners.union import Union
+from dualboost.learners.words import Words
 
 __all__ = [
     "NZDD",
@@ -18,5 +21,8 @@ __all__ = [
     "Predictor",
     "SklearnLearner",
     "Stumps",
+    "Subsets",
     "Trees",
+    "Union",
+    "Words",
 ]

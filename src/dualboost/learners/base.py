@@ -15,7 +15,9 @@ import numpy as np
 
 from dualboost.rows import Rows
 
-__all__ = ["Answer", "Hypothesis", "Learner", "Listed", "Oracle", "Predictor"]
+__all__ = ["Answer", "Hypothesis", "Learner", "Listed", "Oracle", "Predictor", "TakesCategories", "ranked"]
+
+_TIE = 1e-12
 
 Hypothesis = Any  # hashable; each learner has its own kind: a column number, a stump
 
@@ -43,6 +45,14 @@ class Learner(ABC):
     @abstractmethod
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> Oracle:
         """Get ready to answer for this data; `y` is +-1."""
+
+
+class TakesCategories(Learner):
+    """A learner that can read some columns as categories: whole numbers that name things and have no order."""
+
+    @abstractmethod
+    def with_categories(self, columns: tuple[int, ...]) -> Learner:
+        """The same learner that reads these columns as categories, besides those that it knows already."""
 
 
 class Oracle(ABC):
@@ -107,3 +117,12 @@ class Predictor(ABC):
     @abstractmethod
     def importances(self, n_features: int) -> np.ndarray:
         """The share of the ensemble's weight on each feature; sums to 1, or to 0 when no feature is used."""
+
+
+def ranked(sizes: np.ndarray, k: int) -> list[int]:
+    """The k largest, best first; among equals (up to rounding) the lowest index."""
+    chosen, left = [], sizes.copy()
+    for _ in range(min(k, len(sizes))):
+        chosen.append(int(np.argmax(left >= left.max() - _TIE)))
+        left[chosen[-1]] = -np.inf
+    return chosen

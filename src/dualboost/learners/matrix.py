@@ -11,12 +11,11 @@ import scipy.sparse as sp
 
 from dualboost import kernels
 from dualboost.learners.averaging import Averaging, Mixture, parted
-from dualboost.learners.base import Answer, Hypothesis, Learner, Listed, Predictor
+from dualboost.learners.base import Answer, Hypothesis, Learner, Listed, Predictor, ranked
 from dualboost.rows import Rows
 
 __all__ = ["Matrix", "MatrixOracle", "MatrixScores"]
 
-_TIE = 1e-12
 _ROUNDING = np.finfo(np.float64).eps
 
 
@@ -62,20 +61,12 @@ def _checked(X):
     return A
 
 
-def _ranked(sizes: np.ndarray, k: int) -> list[int]:
-    """The k largest, best first; among equals (up to rounding) the lowest index."""
-    chosen, left = [], sizes.copy()
-    for _ in range(min(k, len(sizes))):
-        chosen.append(int(np.argmax(left >= left.max() - _TIE)))
-        left[chosen[-1]] = -np.inf
-    return chosen
-
-
 class MatrixOracle(Averaging, Listed):
     """A matrix of margins; its hypotheses are column numbers and mixtures of columns."""
 
-    def __init__(self, A, rows: Rows):
-        self.A, self.rows = A, rows
+    def __init__(self, A, rows: Rows, finish: Callable[[np.ndarray], Predictor] | None = None):
+        """`finish` makes the predictor of the weights of all columns; without it scores are linear in X."""
+        self.A, self.rows, self._finish = A, rows, finish
         self._transposed = A.T.tocsr() if sp.issparse(A) else A.T
         self._scale = float(abs(A).max())
         self.log_size = float(np.log(2 * A.shape[1]))
@@ -87,7 +78,7 @@ class MatrixOracle(Averaging, Listed):
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         edges = self.rows.add(self._transposed @ d)
         sizes = np.abs(edges)
-        chosen = _ranked(sizes, k)
+        chosen = ranked(sizes, k)
         return Answer(chosen, [self.column(j) for j in chosen], edges[chosen], self._bound(sizes.max(), d))
 
     def _bound(self, top: float, d: np.ndarray) -> float:
@@ -148,8 +139,8 @@ class MatrixOracle(Averaging, Listed):
             full += weight * mixture.values
         return full
 
-    def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> MatrixScores:
-        return MatrixScores(self.spread(hypotheses, w))
+    def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> Predictor:
+        return (self._finish or MatrixScores)(self.spread(hypotheses, w))
 
     def forget(self) -> None:
         """Nothing is kept."""

@@ -7,7 +7,7 @@ side that was learned. The constant (-1, 0, 0) is +1 everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from dualboost import kernels
 from dualboost.data import Bins, bin_columns
 from dualboost.learners.averaging import Averaging, Mixture, parted
-from dualboost.learners.base import Answer, Hypothesis, Learner, Listed, Predictor
+from dualboost.learners.base import Answer, Hypothesis, Listed, Oracle, Predictor, TakesCategories
+from dualboost.learners.categories import checked_columns, without_features
 from dualboost.learners.stump_index import StumpIndex
 from dualboost.learners.stump_tally import Stump, listed_stumps, tally_stumps
 from dualboost.rows import Rows
@@ -25,13 +26,16 @@ __all__ = ["StumpOracle", "StumpScores", "Stumps"]
 
 
 @dataclass(frozen=True)
-class Stumps(Learner):
-    """Thresholds on single features; NaN is a missing value.
+class Stumps(TakesCategories):
+    """Thresholds on single features; NaN is a missing value. Columns of categories are split by their best subset.
 
     Parameters
     ----------
     max_bins : int in [2, 255]
         The most bins a feature is cut into. A feature with no more distinct values is represented exactly.
+    categorical : tuple of int, default ()
+        The columns that hold categories, whole numbers from 0 on: their hypotheses are those of `Subsets`, and the
+        class is the `Union` of both. Data frames say themselves which columns these are.
 
     Examples
     --------
@@ -45,12 +49,27 @@ class Stumps(Learner):
     """
 
     max_bins: int = 255
+    categorical: tuple[int, ...] = ()
 
-    def bind(self, X, y: np.ndarray | None, rows: Rows) -> StumpOracle:
+    def __post_init__(self):
+        object.__setattr__(self, "categorical", checked_columns(self.categorical, "categorical"))
+
+    def bind(self, X, y: np.ndarray | None, rows: Rows) -> Oracle:
         if y is None:
             raise ValueError("Stumps need labels: bind(X, y, rows) with a y of +1 and -1.")
         weights = None if rows.uniform else rows.prior
-        return StumpOracle(bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
+        if not self.categorical:
+            return StumpOracle(bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
+        # These build on stumps: they cannot be imported above.
+        from dualboost.learners.subsets import Subsets
+        from dualboost.learners.union import UnionOracle
+
+        subsets = Subsets(self.categorical).bind(X, y, rows)
+        bins = without_features(bin_columns(X, weights, self.max_bins, rows.threads), self.categorical)
+        return UnionOracle((StumpOracle(bins, y, rows), subsets), rows)
+
+    def with_categories(self, columns: tuple[int, ...]) -> Stumps:
+        return replace(self, categorical=tuple({*self.categorical, *columns}))
 
 
 class StumpOracle(Averaging, Listed):

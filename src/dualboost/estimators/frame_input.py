@@ -1,0 +1,102 @@
+"""Data frames as numbers: categories become the codes that training gave them, everything else is read or refused.
+
+Columns of categories (pandas category, polars Categorical and Enum, Arrow dictionary) are numbered by their labels in
+training, in sorted order. At prediction a label that was never met counts as missing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dualboost.estimators.frames import Frame, Kind
+
+__all__ = ["FrameNumbers", "encode_frame", "frame_numbers"]
+
+Labels = Mapping[str, Sequence]
+
+
+class FrameNumbers:
+    """A frame as a table of floats, and its categories."""
+
+    def __init__(self, table: np.ndarray, categories: Labels, columns: tuple[int, ...]):
+        self.table, self.categories, self.columns = table, dict(categories), columns
+
+
+def frame_numbers(frame: Frame) -> FrameNumbers:
+    """Read a frame for training: its own labels are the categories."""
+    kinds = _checked(frame, [frame.kind(j) for j in range(len(frame.names))])
+    columns = tuple(j for j, kind in enumerate(kinds) if kind is Kind.CATEGORY)
+    categories = {}
+    for j in columns:
+        values, places = frame.labels(j)
+        met = {_plain(values[k]) for k in np.unique(places[places >= 0]).tolist()}
+        categories[frame.names[j]] = sorted(met, key=lambda label: (type(label).__name__, label))
+    return FrameNumbers(_table(frame, categories), categories, columns)
+
+
+def encode_frame(frame: Frame, categories: Labels) -> np.ndarray:
+    """Read a frame for prediction, by the categories of training."""
+    kinds = []
+    for j, name in enumerate(frame.names):
+        kind = frame.kind(j)
+        if kind is Kind.CATEGORY and name not in categories:
+            raise ValueError(f"Column {name!r} holds categories, but held numbers when the model was fitted.")
+        kinds.append(Kind.CATEGORY if name in categories else kind)
+    _checked(frame, kinds)
+    return _table(frame, categories)
+
+
+def _checked(frame: Frame, kinds: Sequence[Kind]) -> Sequence[Kind]:
+    twice = [name for name, count in Counter(frame.names).items() if count > 1]
+    if twice:
+        raise ValueError(f"Columns must have different names, but {_listed(twice)} occurs more than once: rename them.")
+    for kind in (Kind.TEXT, Kind.DATE, Kind.OTHER):
+        found = [name for name, own in zip(frame.names, kinds, strict=True) if own is kind]
+        if found:
+            raise ValueError(f"{_subject(found)} {_refusal(kind, frame)}")
+    return kinds
+
+
+def _subject(names: Sequence[str]) -> str:
+    return f"Column {_listed(names)} holds" if len(names) == 1 else f"Columns {_listed(names)} hold"
+
+
+def _refusal(kind: Kind, frame: Frame) -> str:
+    if kind is Kind.TEXT:
+        return f"text: make categories of it with {frame.advice}, or drop it."
+    if kind is Kind.DATE:
+        return "dates or times: turn them into numbers first, such as the year or an age in days, or drop them."
+    return "neither numbers nor categories: convert or drop it."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def _table(frame: Frame, categories: Labels) -> np.ndarray:
+    out = np.empty((len(frame), len(frame.names)), order="F")
+    for j, name in enumerate(frame.names):
+        out[:, j] = _codes(frame, j, categories[name]) if name in categories else frame.numbers(j)
+    return out
+
+
+def _codes(frame: Frame, j: int, labels: Sequence) -> np.ndarray:
+    """The number of each row's label among these; NaN where it is missing or none of them."""
+    number = {_key(label): k for k, label in enumerate(labels)}
+    values, places = frame.labels(j)
+    known = [number.get(_key(_plain(value)), np.nan) for value in values]
+    return np.array([*known, np.nan])[places]
+
+
+def _plain(label):
+    """As a model file can keep it."""
+    label = label.item() if isinstance(label, np.generic) else label
+    return label if isinstance(label, (str, bool, int, float)) else str(label)
+
+
+def _key(label) -> tuple:
+    """True and 1 are different labels, 1 and 1.0 are not."""
+    return isinstance(label, bool), label

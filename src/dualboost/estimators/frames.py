@@ -1,0 +1,222 @@
+"""Tables with named columns of many types, from pandas, polars or Arrow: what each column is, and its values.
+
+None of these libraries is imported before the user has: a frame is known by the module that its type comes from.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ArrowFrame", "Frame", "Kind", "PandasFrame", "PolarsFrame", "as_frame"]
+
+
+class Kind(Enum):
+    """What a column holds."""
+
+    NUMBER = "numbers"
+    CATEGORY = "categories"
+    DATE = "dates or times"
+    TEXT = "text"
+    OTHER = "neither numbers nor categories"
+
+
+class Frame(ABC):
+    """A table by columns."""
+
+    advice: str
+    """How a column of text becomes one of categories."""
+
+    def __init__(self, table: Any):
+        self.table = table
+
+    @property
+    @abstractmethod
+    def plain(self) -> bool:
+        """Whether it is a table of floats and integers under different names, which needs no reading."""
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Of the columns, in order."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of rows."""
+
+    @abstractmethod
+    def kind(self, j: int) -> Kind:
+        """What column j holds."""
+
+    @abstractmethod
+    def numbers(self, j: int) -> np.ndarray:
+        """Column j of numbers or truth values as floats; NaN where missing."""
+
+    @abstractmethod
+    def labels(self, j: int) -> tuple[list, np.ndarray]:
+        """(different values, the place of each row's value among them or -1 where missing) of a column of any kind."""
+
+
+def as_frame(X: Any) -> Frame | None:
+    """The frame that X is; None for arrays and whatever else scikit-learn reads by itself."""
+    makers = {"pandas.DataFrame": PandasFrame, "polars.DataFrame": PolarsFrame, "pyarrow.Table": ArrowFrame}
+    for base in type(X).__mro__:
+        maker = makers.get(f"{base.__module__.partition('.')[0]}.{base.__name__}")
+        if maker is not None:
+            return maker(X)
+    return None
+
+
+class PandasFrame(Frame):
+    """A pandas DataFrame with columns of any backend."""
+
+    advice = '.astype("category")'
+
+    @property
+    def plain(self) -> bool:
+        fine = all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in self.table.dtypes)
+        return fine and self.table.columns.is_unique
+
+    @property
+    def names(self) -> list[str]:
+        return [str(name) for name in self.table.columns]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def kind(self, j: int) -> Kind:
+        column = self.table.iloc[:, j]
+        dtype = column.dtype
+        if type(dtype).__name__ == "CategoricalDtype":
+            return Kind.CATEGORY
+        if hasattr(dtype, "pyarrow_dtype"):
+            return arrow_kind(dtype.pyarrow_dtype)
+        if dtype.kind in "Mm" or type(dtype).__name__ == "PeriodDtype":
+            return Kind.DATE
+        if dtype.kind in "biuf":
+            return Kind.NUMBER
+        if type(dtype).__name__ == "StringDtype":
+            return Kind.TEXT
+        return object_kind(column[column.notna()].tolist()) if dtype == object else Kind.OTHER
+
+    def numbers(self, j: int) -> np.ndarray:
+        column = self.table.iloc[:, j]
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+            return column.to_numpy()
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def labels(self, j: int) -> tuple[list, np.ndarray]:
+        cells = self.table.iloc[:, j].astype("category").cat
+        return cells.categories.tolist(), cells.codes.to_numpy()
+
+
+def object_kind(values: list) -> Kind:
+    """What these Python objects are; nothing at all counts as missing numbers."""
+    if all(isinstance(value, (Real, Decimal, np.bool_)) for value in values):
+        return Kind.NUMBER
+    if all(isinstance(value, str) for value in values):
+        return Kind.TEXT
+    dates = (date, time, timedelta, np.datetime64, np.timedelta64)
+    return Kind.DATE if all(isinstance(value, dates) for value in values) else Kind.OTHER
+
+
+class PolarsFrame(Frame):
+    """A polars DataFrame."""
+
+    advice = ".cast(pl.Categorical)"
+
+    @property
+    def plain(self) -> bool:
+        return False
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.table.columns)
+
+    def __len__(self) -> int:
+        return self.table.height
+
+    def kind(self, j: int) -> Kind:
+        dtype = self.table.dtypes[j]
+        name = str(dtype).partition("(")[0]
+        if name in ("Categorical", "Enum"):
+            return Kind.CATEGORY
+        if dtype.is_numeric() or name in ("Boolean", "Null"):
+            return Kind.NUMBER
+        if name == "Object":
+            return object_kind([value for value in self.table.to_series(j).to_list() if value is not None])
+        return Kind.DATE if dtype.is_temporal() else Kind.TEXT if name == "String" else Kind.OTHER
+
+    def numbers(self, j: int) -> np.ndarray:
+        column = self.table.to_series(j)
+        if str(column.dtype) == "Object":
+            return np.array(column.to_list(), dtype=np.float64)
+        return column.cast(float).to_numpy()
+
+    def labels(self, j: int) -> tuple[list, np.ndarray]:
+        column = self.table.to_series(j)
+        cells = column.cast(str) if self.kind(j) in (Kind.CATEGORY, Kind.TEXT) else column
+        values = cells.drop_nulls().unique().sort().to_list()
+        if not values:
+            return [], np.full(len(self), -1)
+        places = cells.replace_strict(values, list(range(len(values))), default=-1, return_dtype=int)
+        return values, places.fill_null(-1).to_numpy()
+
+
+class ArrowFrame(Frame):
+    """A pyarrow Table."""
+
+    advice = "pyarrow.compute.dictionary_encode"
+
+    @property
+    def plain(self) -> bool:
+        return False
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.table.column_names)
+
+    def __len__(self) -> int:
+        return self.table.num_rows
+
+    def kind(self, j: int) -> Kind:
+        return arrow_kind(self.table.schema.field(j).type)
+
+    def numbers(self, j: int) -> np.ndarray:
+        column = self.table.column(j)
+        if str(column.type) == "null":
+            return np.full(len(self), np.nan)
+        if str(column.type) == "bool":
+            column = column.cast("uint8")
+        return column.cast("float64").to_numpy().astype(np.float64)
+
+    def labels(self, j: int) -> tuple[list, np.ndarray]:
+        column = self.table.column(j)
+        if not str(column.type).startswith("dictionary"):
+            column = column.dictionary_encode()
+        values: dict = {}
+        parts = [np.empty(0, dtype=np.int64)]
+        for chunk in column.chunks:
+            own = [values.setdefault(value, len(values)) for value in chunk.dictionary.to_pylist()]
+            parts.append(np.array([*own, -1])[chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+        return list(values), np.concatenate(parts)
+
+
+def arrow_kind(dtype: Any) -> Kind:
+    """What a column of this Arrow type holds."""
+    from pyarrow import types
+
+    if types.is_dictionary(dtype):
+        return Kind.CATEGORY
+    numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
+    if any(test(dtype) for test in numeric):
+        return Kind.NUMBER
+    if types.is_temporal(dtype):
+        return Kind.DATE
+    return Kind.TEXT if types.is_string(dtype) or types.is_large_string(dtype) else Kind.OTHER

@@ -1,0 +1,163 @@
+// Subsets of categories: the best of all under given row weights, exactly, and what they say about rows.
+#include "subsets_engine.hpp"
+
+#include <memory>
+#include <mutex>
+
+namespace dualboost {
+
+namespace {
+
+class SubsetSearch {
+public:
+    explicit SubsetSearch(const StumpArrays &arrays) : engine_(arrays) {}
+
+    nb::tuple best(const Vector<const double> &d, int64_t k, int threads) {
+        require(static_cast<int64_t>(d.shape(0)) == rows(), "d must have n_rows entries");
+        require(k >= 1, "k must be at least 1");
+        require(threads >= 1, "threads must be at least 1");
+        std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+        {
+            nb::gil_scoped_release release;
+            lock.lock();
+            engine_.best(d.data(), static_cast<size_t>(k), threads);
+        }
+        nb::list found;
+        for (const Subset &subset : engine_.found())
+            found.append(nb::make_tuple(subset.feature, nb::bytes(subset.mask.data(), subset.mask.size()),
+                                        static_cast<double>(subset.edge) / kFixedOne));
+        return nb::make_tuple(found, bound());
+    }
+
+    void column(int32_t feature, const Vector<const uint8_t> &mask, const Vector<int8_t> &out, int threads) const {
+        require(static_cast<int64_t>(out.shape(0)) == rows(), "out must have n_rows entries");
+        require(mask.shape(0) == kCodes / 8, "a mask must have 32 bytes");
+        require(threads >= 1, "threads must be at least 1");
+        check(feature, mask.data());
+        std::array<int8_t, kCodes> table = votes(feature, mask.data());
+        int8_t *data = out.data();
+        nb::gil_scoped_release release;
+        over_rows(threads, [&](int64_t begin, int64_t end) { write(feature, table, begin, end, data); });
+    }
+
+    // The tables hold one score for each code of each feature, which ascend.
+    void margins(double base, const Vector<const int32_t> &features, const Grid<const double> &tables,
+                 const Vector<double> &out, int threads) const {
+        size_t n = features.shape(0);
+        require(tables.shape(0) == n, "tables must have one row for each of features");
+        require(n == 0 || tables.shape(1) == kCodes, "a table must have 256 scores");
+        require(static_cast<int64_t>(out.shape(0)) == rows(), "out must have n_rows entries");
+        require(threads >= 1, "threads must be at least 1");
+        for (size_t j = 0; j < n; ++j) {
+            check_feature(features.data()[j]);
+            require(features.data()[j] >= 0 && (j == 0 || features.data()[j - 1] < features.data()[j]),
+                    "features must ascend from 0");
+        }
+        double *data = out.data();
+        nb::gil_scoped_release release;
+        StumpTables scores(engine_.layout, base, {features.data(), features.data() + n},
+                           {tables.data(), tables.data() + n * kCodes});
+        over_rows(threads, [&](int64_t begin, int64_t end) { scores.margins(begin, end, data); });
+    }
+
+    void forget() {
+        nb::gil_scoped_release release;
+        std::lock_guard<std::mutex> lock(mutex_);
+        engine_.forget();
+    }
+
+    int64_t looked() const { return engine_.looked(); }
+
+private:
+    SubsetEngine engine_;
+    std::mutex mutex_;  // calls from several Python threads share the workspace
+
+    int64_t rows() const { return engine_.layout.rows(); }
+
+    // Each weight was rounded by at most half a unit; the next floats cover the rounding of this formula.
+    double bound() const {
+        double fixed = static_cast<double>(engine_.largest()) + static_cast<double>(rows() / 2 + 2);
+        return std::nextafter(std::nextafter(fixed, HUGE_VAL), HUGE_VAL) / kFixedOne;
+    }
+
+    static bool bit(const uint8_t *mask, int code) { return (mask[code / 8] >> (code % 8)) & 1; }
+
+    void check_feature(int32_t feature) const {
+        require(feature >= -1 && feature < static_cast<int64_t>(engine_.layout.features()),
+                "a feature index is outside -1..n_features-1");
+        require(feature < 0 || engine_.layout.home(static_cast<size_t>(feature)) != Home::nowhere,
+                "a feature has no categories to choose from");
+    }
+
+    void check(int32_t feature, const uint8_t *mask) const {
+        check_feature(feature);
+        size_t f = static_cast<size_t>(feature);
+        for (int code = 0; code < kCodes; ++code) {
+            bool known = feature >= 0 && code > 0 &&
+                         (code == kMissing ? engine_.layout.missing(f) : code <= engine_.layout.cuts(f));
+            require(known || !bit(mask, code), "a mask holds code 0 or a code that its feature does not have");
+        }
+    }
+
+    static std::array<int8_t, kCodes> votes(int32_t feature, const uint8_t *mask) {
+        std::array<int8_t, kCodes> table;
+        for (int code = 0; code < kCodes; ++code)
+            table[static_cast<size_t>(code)] = feature < 0 || bit(mask, code) ? 1 : -1;
+        return table;
+    }
+
+    void write(int32_t feature, const std::array<int8_t, kCodes> &table, int64_t begin, int64_t end, int8_t *out) const {
+        const int8_t *y = engine_.layout.y();
+        size_t f = static_cast<size_t>(feature);
+        if (feature >= 0 && engine_.layout.home(f) == Home::dense) {
+            const uint8_t *codes = engine_.layout.dense(f);
+            for (int64_t i = begin; i < end; ++i) out[i] = static_cast<int8_t>(table[codes[i]] * y[i]);
+            return;
+        }
+        int8_t usual = feature < 0 ? int8_t{1} : table[engine_.layout.sparse(f).fallback];
+        for (int64_t i = begin; i < end; ++i) out[i] = static_cast<int8_t>(usual * y[i]);
+        if (feature < 0) return;
+        const SparseColumn &column = engine_.layout.sparse(f);
+        Span span = rows_between(column, begin, end);
+        for (int64_t k = span.first; k < span.last; ++k)
+            out[column.rows[k]] = static_cast<int8_t>(table[column.codes[k]] * y[column.rows[k]]);
+    }
+
+    template <class Work> void over_rows(int threads, const Work &work) const {
+        constexpr int64_t worth = 1 << 18;
+        parallel(chunk_count(rows()), rows() >= worth ? threads : 1,
+                 [&](int64_t c) { work(c * kChunk, std::min((c + 1) * kChunk, rows())); });
+    }
+};
+
+}  // namespace
+
+void bind_subsets(nb::module_ &m) {
+    nb::class_<SubsetSearch>(m, "SubsetSearch", "The best subsets of categories, exactly, for given row weights.")
+        .def(
+            "__init__",
+            [](SubsetSearch *self, int64_t n_rows, Vector<const int8_t> y, Vector<const int32_t> cut_counts,
+               Vector<const uint8_t> has_missing, Grid<const uint8_t> dense_codes, Vector<const int32_t> dense_features,
+               Vector<const int64_t> sparse_start, Vector<const int32_t> sparse_rows, Vector<const uint8_t> sparse_codes,
+               Vector<const int32_t> sparse_features, Vector<const uint8_t> sparse_default) {
+                StumpArrays arrays{n_rows,       y,           cut_counts,   has_missing,     dense_codes,   dense_features,
+                                   sparse_start, sparse_rows, sparse_codes, sparse_features, sparse_default};
+                nb::gil_scoped_release release;
+                new (self) SubsetSearch(arrays);
+            },
+            nb::arg("n_rows"), nb::arg("y").noconvert(), nb::arg("cut_counts").noconvert(),
+            nb::arg("has_missing").noconvert(), nb::arg("dense_codes").noconvert(), nb::arg("dense_features").noconvert(),
+            nb::arg("sparse_start").noconvert(), nb::arg("sparse_rows").noconvert(), nb::arg("sparse_codes").noconvert(),
+            nb::arg("sparse_features").noconvert(), nb::arg("sparse_default").noconvert())
+        .def("best", &SubsetSearch::best, nb::arg("d").noconvert(), nb::arg("k") = 1, nb::arg("threads") = 1,
+             "([(feature, mask of 32 bytes, signed edge), ...], bound): the best subset of each of the k best columns.")
+        .def("column", &SubsetSearch::column, nb::arg("feature"), nb::arg("mask").noconvert(),
+             nb::arg("out").noconvert(), nb::arg("threads") = 1, "out_i = y_i h(x_i).")
+        .def("margins", &SubsetSearch::margins, nb::arg("base"), nb::arg("features").noconvert(),
+             nb::arg("tables").noconvert(), nb::arg("out").noconvert(), nb::arg("threads") = 1,
+             "out_i = y_i times the base and the table of each feature, by code.")
+        .def("forget", &SubsetSearch::forget, "Drop what is remembered of earlier calls; answers do not change.")
+        .def_prop_ro("looked", &SubsetSearch::looked, "Columns examined by the last call of best.");
+}
+
+}  // namespace dualboost

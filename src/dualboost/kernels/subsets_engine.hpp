@@ -1,0 +1,223 @@
+// The search for the best subsets of categories: which columns to sum, and which to skip without changing the answer.
+//
+// A hypothesis is +1 on a subset of a column's codes and -1 on the others; a missing value is a code of its own. With s_c
+// the sum of y_i d_i over the rows of code c, the largest |edge| of a column is the sum of |s_c|: the codes with positive
+// sums against the rest. So one histogram settles a column, and what bounds the edges of stumps bounds these too.
+#pragma once
+
+#include "tree_weights.hpp"
+
+#include "stumps_bounds.hpp"
+
+namespace dualboost {
+
+using CodeMask = std::array<uint8_t, kCodes / 8>;  // bit c % 8 of byte c / 8 is code c
+
+inline bool holds(const CodeMask &mask, int code) { return (mask[static_cast<size_t>(code / 8)] >> (code % 8)) & 1; }
+
+struct Subset {
+    int32_t feature;  // -1 is the constant +1
+    CodeMask mask;    // where the hypothesis is +1; never holds code 0
+    int64_t edge;     // signed
+};
+
+// The sums of one column, by code.
+struct CodeSums {
+    const int64_t *cells;
+    int cuts;
+    bool missing;
+
+    template <class Use> void down_to_code_one(const Use &use) const {
+        if (missing) use(kMissing);
+        for (int code = cuts; code >= 1; --code) use(code);
+    }
+
+    int64_t peak() const {
+        int64_t sum = magnitude(cells[0]);
+        down_to_code_one([&](int code) { sum += magnitude(cells[code]); });
+        return sum;
+    }
+
+    int64_t edge(const CodeMask &mask) const {
+        int64_t sum = -cells[0];
+        down_to_code_one([&](int code) { sum += holds(mask, code) ? cells[code] : -cells[code]; });
+        return sum;
+    }
+
+    // The lowest mask, read as a number, whose |edge| is at least `reach`; the caller knows that peak() is. Code 0 lies
+    // outside, so its side is either that of the positive sums or, where it weighs nearly nothing, that of the others.
+    // Every code may stay outside as long as what is lost by it can be spared: the highest first.
+    CodeMask lowest(int64_t reach) const {
+        CodeMask best;
+        best.fill(255);
+        for (int sign : {1, -1}) {
+            int64_t spare = peak() - reach - (sign * cells[0] < 0 ? 2 * magnitude(cells[0]) : 0);
+            if (spare < 0) continue;
+            CodeMask mask{};
+            down_to_code_one([&](int code) {
+                int64_t loss = -2 * sign * cells[code];
+                if (loss <= spare)
+                    spare -= std::max<int64_t>(loss, 0);
+                else
+                    mask[static_cast<size_t>(code / 8)] |= static_cast<uint8_t>(1 << (code % 8));
+            });
+            if (std::lexicographical_compare(mask.rbegin(), mask.rend(), best.rbegin(), best.rend())) best = mask;
+        }
+        return best;
+    }
+};
+
+class SubsetEngine {
+public:
+    explicit SubsetEngine(const StumpArrays &arrays)
+        : layout(arrays), blocks_(layout), bounds_(blocks_), weights_(layout), seen_(blocks_.size()),
+          sums_(blocks_.member_count() * kCodes), place_(layout.features(), -1) {
+        for (int32_t b = 0; b < static_cast<int32_t>(blocks_.size()); ++b)
+            for (int32_t j = 0; j < blocks_[b].count; ++j)
+                place_[static_cast<size_t>(blocks_.members(blocks_[b])[j].feature)] = blocks_[b].first + j;
+    }
+
+    const StumpLayout layout;
+
+    void forget() {
+        bounds_.forget();
+        leaders_.clear();
+    }
+
+    int64_t looked() const { return looked_; }
+    int64_t largest() const { return ranking_.largest(); }
+    const std::vector<Subset> &found() const { return found_; }
+
+    // Finds the best subset of each of the k best columns, best first; the constant counts as a column before all others.
+    void best(const double *d, size_t k, int threads) {
+        load(d, threads);
+        looked_ = 0;
+        std::fill(seen_.begin(), seen_.end(), uint8_t{0});
+        ranking_.start(std::min(k, blocks_.member_count() + 1));
+        ranking_.offer(-1, magnitude(weights_.total()));
+        batch_ = leaders_;  // their edges give a threshold that may spare most other columns
+        look(threads);
+        size_t count = bounds_.sort(ranking_.threshold());
+        for (size_t next = 0; next < count;) {
+            int64_t floor = ranking_.threshold() >> kCoarse;
+            batch_.clear();
+            for (; next < count && batch_.size() < kPanel; ++next) {
+                auto [block, bound] = bounds_.order()[next];
+                if (bound >= floor && !seen_[static_cast<size_t>(block)]) batch_.push_back(block);
+            }
+            look(threads);
+        }
+        answer();
+    }
+
+private:
+    static constexpr size_t kPanel = 16;           // columns that share a tile of rows
+    static constexpr int64_t kTile = 1 << 14;      // rows whose weights stay in the second-level cache
+    static constexpr int64_t kWorth = 1 << 18;     // additions below which threads do not pay
+
+    const StumpBlocks blocks_;
+    StumpBounds bounds_;
+    FixedWeights weights_;
+    bool sound_ = true;  // false while q may hold weights that were refused
+    std::vector<uint8_t> seen_;
+    std::vector<int64_t> sums_;   // of each member by code, as of its last look
+    std::vector<int32_t> place_;  // of a feature among the members
+    std::vector<int32_t> leaders_, batch_, dense_;
+    std::vector<std::vector<int64_t>> cells_;  // one workspace for each thread
+    Ranking ranking_;
+    std::vector<Subset> found_;
+    int64_t looked_ = 0;
+
+    void load(const double *d, int threads) {
+        if (!sound_) forget();
+        sound_ = false;
+        weights_.load(d, threads);
+        sound_ = true;
+        bounds_.travel(weights_.travelled(), weights_.total(), weights_.mass(), weights_.q(), layout.rows());
+    }
+
+    // Sums the blocks of batch_ and offers their members.
+    void look(int threads) {
+        dense_.clear();
+        for (int32_t b : batch_)
+            if (blocks_[b].codes) dense_.push_back(b);
+        int used = static_cast<int64_t>(dense_.size()) * layout.rows() >= kWorth ? threads : 1;
+        if (cells_.size() < static_cast<size_t>(used)) cells_.resize(static_cast<size_t>(used));
+        for (auto &cells : cells_) cells.resize(kPanel * kHistogram);
+        for (size_t first = 0; first < dense_.size(); first += kPanel) look_dense(first, used);
+        for (int32_t b : batch_)
+            if (blocks_[b].sparse) {
+                sum_sparse(*blocks_[b].sparse, weights_.q(), weights_.total(), blocks_[b].bins, cells_[0].data());
+                note(b, cells_[0].data());
+            }
+    }
+
+    // Each thread takes tiles of rows for a panel of columns, into histograms of its own that are joined at the end.
+    void look_dense(size_t first, int threads) {
+        size_t count = std::min(kPanel, dense_.size() - first);
+        std::atomic<int64_t> next{0};
+        parallel(threads, threads, [&](int64_t worker) {
+            sum_tiles(&dense_[first], count, cells_[static_cast<size_t>(worker)].data(), next);
+        });
+        int64_t *cells = cells_[0].data();
+        for (size_t j = 0; j < count; ++j, cells += kHistogram) {
+            int bins = blocks_[dense_[first + j]].bins;
+            for (int worker = 1; worker < threads; ++worker)
+                join_planes(cells, cells_[static_cast<size_t>(worker)].data() + j * kHistogram, kPlanes, bins);
+            join_planes(cells, cells + kCodes, kPlanes - 1, bins);
+            note(dense_[first + j], cells);
+        }
+    }
+
+    void sum_tiles(const int32_t *panel, size_t count, int64_t *cells, std::atomic<int64_t> &next) const {
+        std::memset(cells, 0, count * kHistogram * sizeof(int64_t));
+        for (int64_t begin; (begin = next.fetch_add(1, std::memory_order_relaxed) * kTile) < layout.rows();) {
+            int64_t length = std::min(kTile, layout.rows() - begin);
+            for (size_t j = 0; j < count; j += 2) {
+                const uint8_t *second = j + 1 < count ? blocks_[panel[j + 1]].codes + begin : nullptr;
+                int64_t *target = cells + j * kHistogram;
+                add_columns(blocks_[panel[j]].codes + begin, second, weights_.q() + begin, length, kPlanes, target,
+                            target + kHistogram);
+            }
+        }
+    }
+
+    void note(int32_t b, const int64_t *cells) {
+        const Block &block = blocks_[b];
+        const Member *members = blocks_.members(block);
+        int64_t highest = 0;
+        for (int32_t j = 0; j < block.count; ++j) {
+            int64_t *own = &sums_[static_cast<size_t>(block.first + j) * kCodes];
+            if (members[j].code_of)
+                split_tuples(cells, members[j].code_of, block.bins, members[j].cuts + 1, own);
+            else
+                std::memcpy(own, cells, kCodes * sizeof(int64_t));
+            int64_t peak = CodeSums{own, members[j].cuts, members[j].missing}.peak();
+            ranking_.offer(members[j].feature, peak);
+            highest = std::max(highest, peak);
+        }
+        bounds_.learn(b, highest);
+        seen_[static_cast<size_t>(b)] = 1;
+        looked_ += block.count;
+    }
+
+    void answer() {
+        found_.clear();
+        leaders_.clear();
+        ranking_.settle([this](int32_t feature, int64_t reach) {
+            if (feature < 0) {
+                found_.push_back({-1, CodeMask{}, weights_.total()});
+                return;
+            }
+            size_t f = static_cast<size_t>(feature);
+            CodeSums sums{&sums_[static_cast<size_t>(place_[f]) * kCodes], layout.cuts(f), layout.missing(f)};
+            CodeMask mask = sums.lowest(reach);
+            found_.push_back({feature, mask, sums.edge(mask)});
+            leaders_.push_back(blocks_.block_of(f));
+        });
+        std::sort(leaders_.begin(), leaders_.end());
+        leaders_.erase(std::unique(leaders_.begin(), leaders_.end()), leaders_.end());
+    }
+};
+
+}  // namespace dualboost

@@ -1,0 +1,164 @@
+"""Columns of categories: whole numbers that name things, coded by a byte each.
+
+A category is a whole number from 0 on, NaN is a missing value. Up to 255 categories of a column have a code each. Of
+more, the 254 heaviest keep their own and all others share one: by the sample weights, so that a row of weight k counts
+as k copies, and among equals the lower number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualboost.data import MISSING, Bins, store_codes
+from dualboost.rows import Rows
+
+__all__ = ["Categories", "category_bins", "checked_columns", "without_features"]
+
+_MOST = 1 << 31  # numbers from here on would not be told apart from their halves in every format
+_TABLE = 1 << 20  # up to here a table by number takes the place of a sort
+_SLACK = 2.0**40  # shares that agree to this many steps count as equal, whatever the rounding of the weights
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """What a column holds: its categories, ascending, and the code of each."""
+
+    values: np.ndarray
+    codes: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """How many codes there are."""
+        return int(self.codes.max()) + 1 if len(self.codes) else 0
+
+    @classmethod
+    def of(cls, column: np.ndarray, rows: Rows) -> Categories:
+        """Of the present values of a column, by their weights."""
+        known = ~np.isnan(column)
+        weights = None if rows.uniform else rows.prior[known]
+        values, mass = _masses(column[known], weights)
+        if len(values) <= MISSING:
+            return cls(values, np.arange(len(values), dtype=np.uint8))
+        shares = np.rint(mass / mass.sum() * _SLACK)
+        own = np.sort(np.argsort(-shares, kind="stable")[: MISSING - 1])
+        codes = np.full(len(values), MISSING - 1, dtype=np.uint8)
+        codes[own] = np.arange(len(own), dtype=np.uint8)
+        return cls(values, codes)
+
+    def coded(self, column: np.ndarray) -> np.ndarray:
+        """The code of each entry; what is missing or was never met is MISSING."""
+        if not len(self.values):
+            return np.full(len(column), MISSING, dtype=np.uint8)
+        if self.values[-1] < _TABLE:
+            table = np.full(int(self.values[-1]) + 2, MISSING, dtype=np.uint8)
+            table[self.values.astype(np.int64)] = self.codes
+            inside = (column >= 0) & (column <= self.values[-1])
+            return table[np.where(inside, column, len(table) - 1).astype(np.int64)]
+        place = np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
+        return np.where(self.values[place] == column, self.codes[place], MISSING).astype(np.uint8)
+
+    def steps(self, scores: np.ndarray, otherwise: float) -> tuple[np.ndarray, np.ndarray]:
+        """(cuts, table) of the step function that is scores[code] at each category and `otherwise` between them."""
+        cuts: list[float] = []
+        table: list[float] = [otherwise]
+        for value, code in zip(self.values.tolist(), self.codes.tolist(), strict=True):
+            if not cuts or cuts[-1] != value - 0.5:
+                cuts.append(value - 0.5)
+                table.append(otherwise)
+            table[-1] = float(scores[code])
+            cuts.append(value + 0.5)
+            table.append(otherwise)
+        return np.array(cuts), np.array(table)
+
+
+def _masses(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values, ascending, with the weight of each."""
+    if not len(values):
+        return np.empty(0), np.empty(0)
+    if values.max() < _TABLE:
+        numbers = values.astype(np.int64)
+        mass = np.bincount(numbers, weights)
+        present = np.flatnonzero(mass > 0)
+        return present.astype(np.float64), mass[present]
+    distinct, place = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(place, weights)
+
+
+def checked_columns(columns: Sequence[int], name: str) -> tuple[int, ...]:
+    """Column numbers as a tuple, each once, ascending."""
+    message = f"{name} must be the numbers of columns, such as (0, 3), each once and not negative; it is {columns!r}."
+    try:
+        held = [int(c) for c in columns if isinstance(c, (int, np.integer)) and not isinstance(c, bool) and c >= 0]
+    except TypeError as error:
+        raise ValueError(message) from error
+    if len(set(held)) != len(list(columns)):
+        raise ValueError(message)
+    return tuple(sorted(held))
+
+
+def category_bins(X, columns: Sequence[int], rows: Rows) -> tuple[Bins, dict[int, Categories]]:
+    """The codes of these columns of X, under their own numbers, and what the codes mean."""
+    if columns and max(columns) >= X.shape[1]:
+        raise ValueError(
+            f"Column {max(columns)} should hold categories, but X has only the columns 0 to {X.shape[1] - 1}."
+        )
+    found, codes = {}, np.empty((len(columns), X.shape[0]), dtype=np.uint8)
+    for k, j in enumerate(columns):
+        column = _column(X, j)
+        found[j] = Categories.of(column, rows)
+        codes[k] = found[j].coded(column)
+    counts = np.maximum([found[j].count - 1 for j in columns], 0)
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    cuts = np.concatenate([np.empty(0), *(np.arange(count) + 0.5 for count in counts)])
+    return _spread(store_codes(codes, cuts, start, rows.threads), columns, X.shape[1]), found
+
+
+def _column(X, j: int) -> np.ndarray:
+    column = X[:, [j]].toarray().ravel() if sp.issparse(X) else X[:, j]
+    column = np.asarray(column, dtype=np.float64)
+    known = column[~np.isnan(column)]
+    if len(known) and not (known.min() >= 0 and known.max() < _MOST and np.array_equal(known, np.floor(known))):
+        raise ValueError(
+            f"Column {j} should hold categories, that is whole numbers from 0 to 2^31 - 1, or NaN where missing: "
+            "number them first, for example with OrdinalEncoder, or give a data frame with a column of categories."
+        )
+    return column
+
+
+def _spread(bins: Bins, columns: Sequence[int], n_features: int) -> Bins:
+    """The same columns under these numbers, among n_features."""
+    where = np.asarray(columns, dtype=np.int32)
+    counts, missing = np.zeros(n_features, dtype=np.int64), np.zeros(n_features, dtype=np.uint8)
+    counts[where], missing[where] = bins.cut_counts, bins.has_missing
+    return replace(
+        bins,
+        n_features=n_features,
+        cut_start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        has_missing=missing,
+        dense_features=where[bins.dense_features],
+        sparse_features=where[bins.sparse_features],
+    )
+
+
+def without_features(bins: Bins, columns: Sequence[int]) -> Bins:
+    """The bins as if these columns were constant."""
+    gone = np.isin(np.arange(bins.n_features), columns)
+    dense, sparse = ~gone[bins.dense_features], ~gone[bins.sparse_features]
+    counts, entries = bins.cut_counts, np.repeat(sparse, np.diff(bins.sparse_start))
+    return replace(
+        bins,
+        cuts=bins.cuts[np.repeat(~gone, counts)],
+        cut_start=np.concatenate([[0], np.cumsum(np.where(gone, 0, counts))]).astype(np.int64),
+        has_missing=np.where(gone, 0, bins.has_missing).astype(np.uint8),
+        dense_codes=np.ascontiguousarray(bins.dense_codes[dense]),
+        dense_features=bins.dense_features[dense],
+        sparse_start=np.concatenate([[0], np.cumsum(np.diff(bins.sparse_start)[sparse])]).astype(np.int64),
+        sparse_rows=bins.sparse_rows[entries],
+        sparse_codes=bins.sparse_codes[entries],
+        sparse_features=bins.sparse_features[sparse],
+        sparse_default=bins.sparse_default[sparse],
+    )

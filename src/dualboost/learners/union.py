@@ -1,0 +1,119 @@
+"""The union of several classes: a hypothesis of any of them. One class may read numbers, another categories or words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualboost.learners.base import Answer, Hypothesis, Learner, Oracle, Predictor, TakesCategories, ranked
+from dualboost.learners.step_functions import merged
+from dualboost.learners.stumps import StumpScores
+from dualboost.rows import Rows
+
+__all__ = ["SumScores", "Union", "UnionOracle"]
+
+
+@dataclass(frozen=True)
+class Union(TakesCategories):
+    """Every hypothesis of every learner. The bound is the largest of theirs, so it is exact where they all are.
+
+    A hypothesis is (number of the learner, its hypothesis). Among equal edges the learner that comes first wins.
+
+    Parameters
+    ----------
+    learners : sequence of Learner
+        At least one; each sees all of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost.learners import Matrix, Stumps, Union
+    >>> from dualboost.rows import Rows
+    >>> X, y = np.array([[1.0, 0.5], [-1.0, 0.2], [0.5, 0.9]]), np.array([1, -1, 1])
+    >>> answer = Union((Matrix(), Stumps())).bind(X, y, Rows.of(3)).best(np.array([0.3, 0.3, 0.4]), k=2)
+    >>> answer.hypotheses, answer.edges
+    ([(1, (0, 0, 0)), (1, (1, 0, 0))], array([1., 1.]))
+    """
+
+    learners: tuple[Learner, ...]
+
+    def __post_init__(self):
+        learners = tuple(self.learners) if isinstance(self.learners, (list, tuple)) else ()
+        if not learners or not all(isinstance(learner, Learner) for learner in learners):
+            raise ValueError(f"Union takes learners, such as Union((Stumps(), Words())), not {self.learners!r}.")
+        object.__setattr__(self, "learners", learners)
+
+    def bind(self, X, y: np.ndarray | None, rows: Rows) -> UnionOracle:
+        return UnionOracle([learner.bind(X, y, rows) for learner in self.learners], rows)
+
+    def with_categories(self, columns: tuple[int, ...]) -> Union:
+        if not any(isinstance(learner, TakesCategories) for learner in self.learners):
+            raise ValueError("None of the learners of this Union reads categories: take Stumps() or Trees() as one.")
+        return Union(
+            tuple(x.with_categories(columns) if isinstance(x, TakesCategories) else x for x in self.learners)
+        )
+
+
+class UnionOracle(Oracle):
+    """Bound learners side by side."""
+
+    def __init__(self, parts: Sequence[Oracle], rows: Rows):
+        self.parts, self.rows = tuple(parts), rows
+
+    def best(self, d: np.ndarray, k: int = 1) -> Answer:
+        answers = [part.best(d, k) for part in self.parts]
+        edges = np.concatenate([answer.edges for answer in answers])
+        chosen = ranked(np.abs(edges), k)
+        keys = [(j, hypothesis) for j, answer in enumerate(answers) for hypothesis in answer.hypotheses]
+        columns = [column for answer in answers for column in answer.columns]
+        bound = max(answer.bound for answer in answers)
+        return Answer([keys[j] for j in chosen], [columns[j] for j in chosen], edges[chosen], bound)
+
+    def column(self, hypothesis: Hypothesis) -> np.ndarray:
+        number, inner = hypothesis
+        return self.parts[number].column(inner)
+
+    def margins(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
+        z = np.zeros(len(self.rows))
+        for part, keys, weights in self._of_parts(hypotheses, w):
+            if keys:
+                z += part.margins(keys, weights)
+        return z
+
+    def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> Predictor:
+        predictors = [part.predictor(keys, weights) for part, keys, weights in self._of_parts(hypotheses, w)]
+        steps = [predictor for predictor in predictors if isinstance(predictor, StumpScores)]
+        if len(steps) == len(predictors):
+            return merged(steps)
+        totals = [float(np.abs(weights).sum()) for _, _, weights in self._of_parts(hypotheses, w)]
+        return SumScores(tuple(predictors), np.array(totals))
+
+    def _of_parts(self, hypotheses: Sequence[Hypothesis], w: np.ndarray):
+        """(oracle, its hypotheses, their weights) of each part."""
+        owners = np.array([number for number, _ in hypotheses], dtype=np.intp)
+        for number, part in enumerate(self.parts):
+            here = np.flatnonzero(owners == number)
+            yield part, [hypotheses[j][1] for j in here], np.asarray(w, dtype=np.float64)[here]
+
+    def forget(self) -> None:
+        for part in self.parts:
+            part.forget()
+
+
+@dataclass(frozen=True, eq=False)
+class SumScores(Predictor):
+    """Finished ensembles of several classes, added up."""
+
+    parts: tuple[Predictor, ...]
+    weights: np.ndarray
+    """The absolute weight of the ensemble on each part: what its importances count for."""
+
+    def scores(self, X, threads: int = 1) -> np.ndarray:
+        return np.sum([part.scores(X, threads) for part in self.parts], axis=0)
+
+    def importances(self, n_features: int) -> np.ndarray:
+        shares = [weight * part.importances(n_features) for part, weight in zip(self.parts, self.weights, strict=True)]
+        share = np.sum(shares, axis=0)
+        return share / max(share.sum(), np.finfo(np.float64).tiny)

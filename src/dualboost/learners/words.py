@@ -1,0 +1,103 @@
+"""Words of texts: a hypothesis speaks where its word occurs, and abstains elsewhere.
+
+h(x) = 1 where the count of the word is above a level, else 0; the weight in the ensemble carries the sign. The edges of
+all words are one product with a sparse matrix, so a round costs as many steps as there are entries. A constant goes
+with them: without it a text with none of the words would have no vote at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from numbers import Real
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualboost.learners.base import Learner, Predictor
+from dualboost.learners.matrix import MatrixOracle
+from dualboost.rows import Rows
+
+__all__ = ["WordScores", "Words"]
+
+
+@dataclass(frozen=True)
+class Words(Learner):
+    """The presence of each word, and where asked for its frequency; for counts such as those of CountVectorizer.
+
+    Exact: the bound is the largest edge. `Stumps` on the same counts vote on every text, present or absent; words vote
+    only where they occur, which is what a long tail of rare words needs. Missing counts (NaN) count as absent.
+
+    Parameters
+    ----------
+    levels : sequence of numbers, default (0,)
+        A word speaks where its count is above the level; with several levels there is a hypothesis for each.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from dualboost import MarginBoostClassifier
+    >>> from dualboost.learners import Words
+    >>> texts = ["good film", "a good plot", "bad film", "such a bad plot", "good", "bad"]
+    >>> model = make_pipeline(CountVectorizer(), MarginBoostClassifier(nu=0.2, learner=Words(), calibrate=False))
+    >>> model.fit(texts, [1, 1, 0, 0, 1, 0]).predict(["a bad film", "so good"]).tolist()
+    [0, 1]
+    """
+
+    levels: tuple[float, ...] = (0,)
+
+    def __post_init__(self):
+        levels = tuple(self.levels) if isinstance(self.levels, (list, tuple)) else ()
+        fine = [isinstance(x, Real) and not isinstance(x, bool) and 0 <= x < np.inf for x in levels]
+        if not levels or not all(fine) or len(set(levels)) < len(levels):
+            raise ValueError(f"levels must be different numbers of at least 0, such as (0, 2), not {self.levels!r}.")
+        object.__setattr__(self, "levels", tuple(sorted(levels)))
+
+    def bind(self, X, y: np.ndarray | None, rows: Rows) -> MatrixOracle:
+        """Column 0 is the constant; then come all words at the lowest level, at the next, ..."""
+        if y is None:
+            raise ValueError("Words need labels: bind(X, y, rows) with a y of +1 and -1.")
+        counts = _counts(sp.csc_array(X))
+        constant = sp.csc_array(np.ones((counts.shape[0], 1)))
+        table = sp.csc_array(sp.hstack([constant, *(_above(counts, level) for level in self.levels)], format="csc"))
+        table.data *= np.asarray(y)[table.indices]
+        return MatrixOracle(table, rows, partial(WordScores.of, np.array(self.levels, dtype=np.float64)))
+
+
+def _counts(counts):
+    """Compressed counts, each cell once."""
+    if not counts.has_canonical_format:
+        counts = counts.copy()
+        counts.sum_duplicates()
+    return counts
+
+
+def _above(counts, level: float):
+    """1 where a count is above the level, nothing elsewhere."""
+    present = counts.copy()
+    present.data = (counts.data > level).astype(np.float64)
+    present.eliminate_zeros()
+    return present
+
+
+@dataclass(frozen=True, eq=False)
+class WordScores(Predictor):
+    """The weights of all words, one row a level."""
+
+    base: float
+    levels: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, levels: np.ndarray, full: np.ndarray) -> WordScores:
+        """From one vector of weights, the constant first."""
+        return cls(float(full[0]), levels, full[1:].reshape(len(levels), -1))
+
+    def scores(self, X, threads: int = 1) -> np.ndarray:
+        counts = _counts(sp.csr_array(X))
+        return self.base + np.sum([_above(counts, c) @ w for c, w in zip(self.levels, self.weights, strict=True)], axis=0)
+
+    def importances(self, n_features: int) -> np.ndarray:
+        share = np.abs(self.weights).sum(axis=0)
+        return share / max(share.sum(), np.finfo(np.float64).tiny)

@@ -56,7 +56,7 @@ class Categories:
         if self.values[-1] < _TABLE:
             table = np.full(int(self.values[-1]) + 2, MISSING, dtype=np.uint8)
             table[self.values.astype(np.int64)] = self.codes
-            inside = (column >= 0) & (column <= self.values[-1])
+            inside = (column >= 0) & (column <= self.values[-1]) & (column == np.floor(column))
             return table[np.where(inside, column, len(table) - 1).astype(np.int64)]
         place = np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
         return np.where(self.values[place] == column, self.codes[place], MISSING).astype(np.uint8)

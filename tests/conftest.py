@@ -328,7 +328,7 @@ def counts(rng, m):
 
 def words_of(X) -> list:
     X = X.toarray() if sp.issparse(X) else X
-    columns = [np.ones(len(X)), *((X > level).astype(float)[:, j] for level in (0, 1) for j in range(X.shape[1]))]
+    columns = [np.ones(len(X)), *(np.where(X[:, j] > level, 1.0, 0.0) for level in (0, 1) for j in range(X.shape[1]))]
     return list(enumerate(columns))
 
 
@@ -375,10 +375,15 @@ LEARNERS = {
     "stumps, sparse": LearnerCase(Stumps, sparse_counts, stumps_of, feature_of),
     "subsets": LearnerCase(Subsets, categories, subsets_of, feature_of, constants=((-1, 0),)),
     "stumps, categories": LearnerCase(
-        lambda: Stumps(categorical=(0, 2)), numbers_and_categories, stumps_and_subsets_of, part_and_feature,
+        lambda: Stumps(categorical=(0, 2)),
+        numbers_and_categories,
+        stumps_and_subsets_of,
+        part_and_feature,
         constants=((0, (-1, 0, 0)), (1, (-1, 0))),
-    ),  # fmt: skip
-    "union": LearnerCase(lambda: Union((Matrix(), Stumps())), reals, union_of, part_and_feature, constants=((1, (-1, 0, 0)),)),
+    ),
+    "union": LearnerCase(
+        lambda: Union((Matrix(), Stumps())), reals, union_of, part_and_feature, constants=((1, (-1, 0, 0)),)
+    ),
     "words": LearnerCase(lambda: Words((0, 1)), counts, words_of, constants=(0,)),
     "trees, greedy": LearnerCase(lambda: Trees(2), tiny_with_missing, trees_of, exact=False, grouped=False),
     "trees, optimal": LearnerCase(lambda: Trees(2, search="optimal"), tiny_with_missing, trees_of, grouped=False),

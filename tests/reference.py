@@ -418,7 +418,10 @@ def all_subsets(X: np.ndarray) -> list[tuple[tuple[int, int], np.ndarray]]:
     out = [((-1, 0), np.ones(len(X)))]
     for feature, x in enumerate(np.asarray(X, dtype=float).T):
         missing, values = np.isnan(x), np.unique(x[~np.isnan(x)])
-        free = [*((k, x == value) for k, value in enumerate(values) if k > 0), *([(255, missing)] if missing.any() else [])]
+        free = [
+            *((k, x == value) for k, value in enumerate(values) if k > 0),
+            *([(255, missing)] if missing.any() else []),
+        ]
         if not free or not len(values):
             continue
         for chosen in range(2 ** len(free)):

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dualboost.learners
-import reference_trees
 from conftest import LEARNERS, OPEN_LEARNERS, SETS, LearnerCase, problem
 from dualboost.learners import Learner, Matrix, Stumps
 from dualboost.rows import Rows

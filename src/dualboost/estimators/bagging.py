@@ -201,6 +201,7 @@ def _fits(data: TrainingData, rows: Rows, bags: Bags, parts: Parts) -> list[_Fit
     plain = booster.method == "difference" and booster.step == "newton" and booster.estimate == 0
     if plain and isinstance(learner, LeafTrees):
         oracle = data.bound(learner, rows)
+        assert isinstance(oracle, LeafOracle)
         return [_LeafFit(oracle, loss, booster.shrink, inside) for inside in bags.inside]
     return [_AnyFit(data, parts, inside, rows) for inside in bags.inside]
 

@@ -6,6 +6,7 @@ None of these libraries is imported before the user has: a frame is known by the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -65,6 +66,7 @@ class Frame(ABC):
 
 def as_frame(X: Any) -> Frame | None:
     """The frame that X is; None for arrays and whatever else scikit-learn reads by itself."""
+    makers: dict[str, Callable[[Any], Frame]]
     makers = {"pandas.DataFrame": PandasFrame, "polars.DataFrame": PolarsFrame, "pyarrow.Table": ArrowFrame}
     for base in type(X).__mro__:
         maker = makers.get(f"{base.__module__.partition('.')[0]}.{base.__name__}")
@@ -103,7 +105,7 @@ class PandasFrame(Frame):
             return Kind.NUMBER
         if type(dtype).__name__ == "StringDtype":
             return Kind.TEXT
-        return object_kind(column[column.notna()].tolist()) if dtype == object else Kind.OTHER
+        return object_kind(column[column.notna()].tolist()) if dtype.kind == "O" else Kind.OTHER
 
     def numbers(self, j: int) -> np.ndarray:
         column = self.table.iloc[:, j]

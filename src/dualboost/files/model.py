@@ -29,11 +29,13 @@ from dualboost.learners.nzdd import Conjunctions, Intervals, Paths, Thresholds
 from dualboost.learners.nzdd.boxes import BoxScores
 from dualboost.learners.stumps import StumpScores
 from dualboost.learners.tree_scores import TreeScores
+from dualboost.learners.union import SumScores
+from dualboost.learners.words import WordScores
 
 __all__ = ["load_model", "load_notes", "save_model"]
 
 _FORMAT, _VERSION = "dualboost model", 1
-_PREDICTORS = (StumpScores, MatrixScores, TreeScores, BoxScores, LeafScores, Average)
+_PREDICTORS = (StumpScores, MatrixScores, TreeScores, BoxScores, LeafScores, SumScores, WordScores, Average)
 _RULES = (Conjunctions, Intervals, Paths, Thresholds)
 
 

@@ -26,7 +26,7 @@ def merged(parts: Sequence[StumpScores]) -> StumpScores:
     array([-1.,  0.,  1.])
     """
     used = np.unique(np.concatenate([part.features for part in parts]))
-    steps = [_sum([(part, u) for part in parts for u in np.flatnonzero(part.features == f)]) for f in used]
+    steps = [_sum([(part, u) for part in parts for u in np.flatnonzero(part.features == f).tolist()]) for f in used]
     return StumpScores(
         float(sum(part.base for part in parts)),
         used.astype(np.int32),

@@ -1,8 +1,8 @@
 """Subsets of categories: +1 where the category of a row is in the subset, -1 elsewhere; the best of all, exactly.
 
-Under row weights d the edge of a subset is a sum over categories of +s_c or -s_c, s_c the sum of y_i d_i over the rows of
-category c. So the best of the 2^K subsets is {c : s_c > 0}, found by one histogram of the column. A missing value is a
-category of its own where there are any in training.
+Under row weights d the edge of a subset is a sum over categories of +s_c or -s_c, with s_c the sum of y_i d_i over the
+rows of category c. So the best of the 2^K subsets is {c : s_c > 0}, found by one histogram of the column. A missing
+value is a category of its own where there are any in training.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _BYTES = (MISSING + 1) // 8
 class Subsets(Learner):
     """Subsets of the categories of single columns. Categories are whole numbers from 0 on, NaN is a missing value.
 
-    Of more than 255 categories in a column the 254 heaviest are told apart, and all others count as one. A category that
-    was never met in training counts as missing; where nothing was missing in training, it gets no vote.
+    Of more than 255 categories in a column the 254 heaviest are told apart, and all others count as one. A category
+    that was never met in training counts as missing; where nothing was missing in training, it gets no vote.
 
     Parameters
     ----------
@@ -106,7 +106,8 @@ class SubsetOracle(Oracle):
         base, features, tables = _tables(hypotheses, w)
         missing = np.where(self.bins.has_missing[features] > 0, tables[:, MISSING], 0.0)
         parts = [
-            self.categories[int(f)].steps(table, score) for f, table, score in zip(features, tables, missing, strict=True)
+            self.categories[int(f)].steps(table, score)
+            for f, table, score in zip(features, tables, missing, strict=True)
         ]
         used = np.array([feature for feature, _ in hypotheses], dtype=np.int32)
         return StumpScores(

@@ -1,4 +1,4 @@
-"""The union of several classes: a hypothesis of any of them. One class may read numbers, another categories or words."""
+"""The union of several classes: a hypothesis of any of them. One may read numbers, another categories or words."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ class Union(TakesCategories):
     def with_categories(self, columns: tuple[int, ...]) -> Union:
         if not any(isinstance(learner, TakesCategories) for learner in self.learners):
             raise ValueError("None of the learners of this Union reads categories: take Stumps() or Trees() as one.")
-        return Union(
-            tuple(x.with_categories(columns) if isinstance(x, TakesCategories) else x for x in self.learners)
-        )
+        return Union(tuple(x.with_categories(columns) if isinstance(x, TakesCategories) else x for x in self.learners))
 
 
 class UnionOracle(Oracle):
@@ -95,7 +93,7 @@ class UnionOracle(Oracle):
         owners = np.array([number for number, _ in hypotheses], dtype=np.intp)
         for number, part in enumerate(self.parts):
             here = np.flatnonzero(owners == number)
-            yield part, [hypotheses[j][1] for j in here], np.asarray(w, dtype=np.float64)[here]
+            yield part, [hypotheses[int(j)][1] for j in here], np.asarray(w, dtype=np.float64)[here]
 
     def forget(self) -> None:
         for part in self.parts:
@@ -109,6 +107,12 @@ class SumScores(Predictor):
     parts: tuple[Predictor, ...]
     weights: np.ndarray
     """The absolute weight of the ensemble on each part: what its importances count for."""
+
+    def __post_init__(self):
+        if not self.parts or not all(isinstance(part, Predictor) for part in self.parts):
+            raise ValueError("a sum of scores needs predictors as its parts")
+        if self.weights.shape != (len(self.parts),):
+            raise ValueError("a sum of scores needs a weight for each of its parts")
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
         return np.sum([part.scores(X, threads) for part in self.parts], axis=0)

@@ -89,6 +89,10 @@ class WordScores(Predictor):
     levels: np.ndarray
     weights: np.ndarray
 
+    def __post_init__(self):
+        if self.weights.ndim != 2 or self.levels.shape != self.weights.shape[:1] or not len(self.levels):
+            raise ValueError("the weights of words need one row for each level")
+
     @classmethod
     def of(cls, levels: np.ndarray, full: np.ndarray) -> WordScores:
         """From one vector of weights, the constant first."""
@@ -96,7 +100,8 @@ class WordScores(Predictor):
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
         counts = _counts(sp.csr_array(X))
-        return self.base + np.sum([_above(counts, c) @ w for c, w in zip(self.levels, self.weights, strict=True)], axis=0)
+        spoken = [_above(counts, level) @ w for level, w in zip(self.levels, self.weights, strict=True)]
+        return self.base + np.sum(spoken, axis=0)
 
     def importances(self, n_features: int) -> np.ndarray:
         share = np.abs(self.weights).sum(axis=0)

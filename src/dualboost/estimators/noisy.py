@@ -102,7 +102,7 @@ class NoisyClassifier(BoostedClassifier):
             raise ValueError(f"learner must be one of dualboost.learners or None, not {self.learner!r}.")
 
     def _learners(self, data: TrainingData, distinct: int) -> list[Learner]:
-        """What to choose from: the learner given, else trees of several sizes; stumps where X is sparse or has categories."""
+        """What to choose from: the learner given, else trees of several sizes; stumps for sparse X and categories."""
         if self.learner is not None:
             return [self.learner]
         if issparse(data.X) or data.categorical:

@@ -104,6 +104,7 @@ class TreeSearch:
         sparse_codes: _Bytes,
         sparse_features: _Ints,
         sparse_default: _Bytes,
+        categorical: _Bytes | None = None,
     ) -> None: ...
     def greedy(
         self, d: _Doubles, most: tuple[int, int], polish: bool = False, k: int = 1, threads: int = 1

@@ -33,7 +33,8 @@ public:
         require(static_cast<int64_t>(out.shape(0)) == rows(), "out must have n_rows entries");
         require(mask.shape(0) == kCodes / 8, "a mask must have 32 bytes");
         require(threads >= 1, "threads must be at least 1");
-        check(feature, mask.data());
+        check_feature(feature);
+        if (feature >= 0) check_mask(engine_.layout, static_cast<size_t>(feature), mask.data());
         std::array<int8_t, kCodes> table = votes(feature, mask.data());
         int8_t *data = out.data();
         nb::gil_scoped_release release;
@@ -80,8 +81,6 @@ private:
         return std::nextafter(std::nextafter(fixed, HUGE_VAL), HUGE_VAL) / kFixedOne;
     }
 
-    static bool bit(const uint8_t *mask, int code) { return (mask[code / 8] >> (code % 8)) & 1; }
-
     void check_feature(int32_t feature) const {
         require(feature >= -1 && feature < static_cast<int64_t>(engine_.layout.features()),
                 "a feature index is outside -1..n_features-1");
@@ -89,20 +88,10 @@ private:
                 "a feature has no categories to choose from");
     }
 
-    void check(int32_t feature, const uint8_t *mask) const {
-        check_feature(feature);
-        size_t f = static_cast<size_t>(feature);
-        for (int code = 0; code < kCodes; ++code) {
-            bool known = feature >= 0 && code > 0 &&
-                         (code == kMissing ? engine_.layout.missing(f) : code <= engine_.layout.cuts(f));
-            require(known || !bit(mask, code), "a mask holds code 0 or a code that its feature does not have");
-        }
-    }
-
     static std::array<int8_t, kCodes> votes(int32_t feature, const uint8_t *mask) {
         std::array<int8_t, kCodes> table;
         for (int code = 0; code < kCodes; ++code)
-            table[static_cast<size_t>(code)] = feature < 0 || bit(mask, code) ? 1 : -1;
+            table[static_cast<size_t>(code)] = feature < 0 || holds(mask, code) ? 1 : -1;
         return table;
     }
 

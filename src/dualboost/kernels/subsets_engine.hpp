@@ -5,15 +5,12 @@
 // sums against the rest. So one histogram settles a column, and what bounds the edges of stumps bounds these too.
 #pragma once
 
+#include "code_mask.hpp"
 #include "tree_weights.hpp"
 
 #include "stumps_bounds.hpp"
 
 namespace dualboost {
-
-using CodeMask = std::array<uint8_t, kCodes / 8>;  // bit c % 8 of byte c / 8 is code c
-
-inline bool holds(const CodeMask &mask, int code) { return (mask[static_cast<size_t>(code / 8)] >> (code % 8)) & 1; }
 
 struct Subset {
     int32_t feature;  // -1 is the constant +1
@@ -59,7 +56,7 @@ struct CodeSums {
                 if (loss <= spare)
                     spare -= std::max<int64_t>(loss, 0);
                 else
-                    mask[static_cast<size_t>(code / 8)] |= static_cast<uint8_t>(1 << (code % 8));
+                    put(mask, code);
             });
             if (std::lexicographical_compare(mask.rbegin(), mask.rend(), best.rbegin(), best.rend())) best = mask;
         }

@@ -30,7 +30,7 @@ struct GrownTree {
 
     bool same(const GrownTree &other) const {
         auto equal = [](const TreeNode &x, const TreeNode &y) {
-            return x.feature == y.feature && x.cut == y.cut && x.missing_right == y.missing_right;
+            return x.feature == y.feature && x.cut == y.cut && x.missing_right == y.missing_right && x.mask == y.mask;
         };
         return std::equal(nodes.begin(), nodes.end(), other.nodes.begin(), other.nodes.end(), equal);
     }
@@ -225,17 +225,17 @@ private:
     // ---- rows --------------------
 
     void part(const GrowingNode &parent, GrowingNode &left, GrowingNode &right) {
-        const Stump &stump = parent.plan.stump;
+        TreeNode split = parent.plan.node();
         int64_t all = layout_.layout.rows();
         column_.resize(static_cast<size_t>(all));
-        const uint8_t *codes = layout_.codes(static_cast<size_t>(stump.feature), 0, all, column_.data());
+        const uint8_t *codes = layout_.codes(static_cast<size_t>(split.feature), 0, all, column_.data());
         NodeRows from = rows_of(parent);
         Buffer &to = buffer(parent.depth + 1);
         int64_t l = parent.begin, r = 0;
-        part_run(from, 0, from.positives, codes, stump, to, l, r);
+        part_rows(from, 0, from.positives, codes, split, to, l, r);
         left.positives = l - parent.begin;
         right.positives = r;
-        part_run(from, from.positives, from.size(), codes, stump, to, l, r);
+        part_rows(from, from.positives, from.size(), codes, split, to, l, r);
         left.negatives = l - parent.begin - left.positives;
         right.negatives = r - right.positives;
         std::copy_n(spare_.rows.begin(), r, to.rows.begin() + l);
@@ -247,18 +247,30 @@ private:
         right.sums = parent.sums - parent.plan.left;
     }
 
+    void part_rows(const NodeRows &from, int64_t begin, int64_t end, const uint8_t *codes, const TreeNode &split,
+                   Buffer &to, int64_t &l, int64_t &r) {
+        if (split.by_mask()) {
+            uint8_t side[kCodes];
+            for (int code = 0; code < kCodes; ++code) side[code] = holds(split.mask, code) ? 1 : 0;
+            part_run(from, begin, end, codes, [&side](uint8_t code) { return int64_t{side[code]}; }, to, l, r);
+        } else {
+            uint8_t cut = static_cast<uint8_t>(split.cut), last = split.last();
+            auto above = [cut, last](uint8_t code) { return int64_t{(code > cut) & (code <= last)}; };
+            part_run(from, begin, end, codes, above, to, l, r);
+        }
+    }
+
     // Rows that go left follow each other at `l`, those that go right wait in the spare buffer at `r`.
-    void part_run(const NodeRows &from, int64_t begin, int64_t end, const uint8_t *codes, const Stump &stump, Buffer &to,
-                  int64_t &l, int64_t &r) {
-        uint8_t cut = static_cast<uint8_t>(stump.cut), last = stump.missing_right ? 255 : 254;
+    template <class Right>
+    void part_run(const NodeRows &from, int64_t begin, int64_t end, const uint8_t *codes, const Right &right_of,
+                  Buffer &to, int64_t &l, int64_t &r) {
         int32_t *left_rows = to.rows.data(), *right_rows = spare_.rows.data();
         int64_t *left_weights = to.weights.data(), *right_weights = spare_.weights.data();
         int64_t left = l, right = r;
         for (int64_t i = begin; i < end; ++i) {
             int32_t row = from.rows[i];
             int64_t weight = from.weights[i];
-            uint8_t code = codes[row];
-            int64_t goes_right = (code > cut) & (code <= last);
+            int64_t goes_right = right_of(codes[row]);
             left_rows[left] = row;
             left_weights[left] = weight;
             right_rows[right] = row;
@@ -302,7 +314,7 @@ private:
         if (node.ends_in_twig || on_tips) return write_twig(node, vote, tree);
         if (node.tip()) return write_leaf(node.sums, vote, tree);
         size_t here = tree.nodes.size();
-        tree.nodes.push_back(as_node(node.plan.stump));
+        tree.nodes.push_back(node.plan.node());
         write(node.left, vote, tree);
         size_t middle = tree.nodes.size();
         write(node.right, vote, tree);
@@ -320,7 +332,7 @@ private:
 
     static void write_twig(const GrowingNode &node, int vote, GrownTree &tree) {
         if (!node.twig.exists()) return write_leaf(node.sums, vote, tree);
-        tree.nodes.push_back(as_node(node.twig.stump));
+        tree.nodes.push_back(node.twig.node());
         write_leaf(node.twig.left, vote_of(node.twig.left, vote), tree);
         LabelSums right = node.sums - node.twig.left;
         write_leaf(right, vote_of(right, vote), tree);
@@ -334,8 +346,6 @@ private:
     static int vote_of(const LabelSums &sums, int usual) {
         return sums.edge() == 0 ? usual : sums.edge() > 0 ? 1 : -1;
     }
-
-    static TreeNode as_node(const Stump &stump) { return {stump.feature, stump.cut, stump.missing_right}; }
 };
 
 }  // namespace dualboost

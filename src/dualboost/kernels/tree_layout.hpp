@@ -10,7 +10,11 @@ namespace dualboost {
 // follow each other (a missing value last), and the rows that it does not list have no cell: they are what is left.
 class TreeLayout {
 public:
-    TreeLayout(const StumpLayout &layout) : layout(layout), blocks(layout) {
+    // `categorical` tells for each feature whether its codes are categories; empty: none are.
+    TreeLayout(const StumpLayout &layout, std::vector<uint8_t> categorical)
+        : layout(layout), blocks(layout), categorical_(std::move(categorical)) {
+        require(categorical_.empty() || categorical_.size() == layout.features(),
+                "categorical must have one entry for each feature");
         int64_t cells = 0;
         for (size_t b = 0; b < blocks.size(); ++b) {
             const Block &block = blocks[static_cast<int32_t>(b)];
@@ -30,6 +34,8 @@ public:
     const StumpBlocks blocks;
 
     size_t cells() const { return cells_; }
+    bool any_categories() const { return !categorical_.empty(); }
+    bool categorical(size_t feature) const { return any_categories() && categorical_[feature] != 0; }
     int64_t first_cell(size_t block) const { return first_cell_[block]; }
     const std::vector<int32_t> &full_blocks() const { return full_; }
     bool any_sparse() const { return !exceptions_.empty(); }
@@ -55,6 +61,7 @@ public:
     }
 
 private:
+    std::vector<uint8_t> categorical_;
     size_t cells_ = 0;
     std::vector<int64_t> first_cell_, row_start_;
     std::vector<int32_t> full_, exceptions_, by_label_;

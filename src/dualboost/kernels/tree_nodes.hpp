@@ -1,19 +1,23 @@
 // Trees as lists of nodes in preorder, and what they say about a block of coded rows: all splits at once, by masks.
 #pragma once
 
-#include "stumps_layout.hpp"
+#include "code_mask.hpp"
 
 namespace dualboost {
 
-// A split sends a row right where its code is above the cut; a missing value (255) goes to its own side. A leaf has the
-// feature -1 and its vote, -1 or +1, in the place of the cut.
+// A split sends a row right where its code is above the cut; a missing value (255) goes to its own side. A split of
+// categories has the cut -1 and sends right the codes of its mask. A leaf has the feature -1 and its vote, -1 or +1, in
+// the place of the cut.
 struct TreeNode {
     int32_t feature, cut, missing_right;
+    CodeMask mask{};
+    int32_t table = -1;  // of a mask, in its forest
 
     bool leaf() const { return feature < 0; }
+    bool by_mask() const { return feature >= 0 && cut < 0; }
     int vote() const { return cut; }
     uint8_t last() const { return missing_right ? 255 : 254; }  // the largest code that may go right
-    bool goes_right(uint8_t code) const { return code > cut && code <= last(); }
+    bool goes_right(uint8_t code) const { return by_mask() ? holds(mask, code) : code > cut && code <= last(); }
 };
 
 // The first node behind a subtree.
@@ -28,36 +32,42 @@ using NodeGrid = Grid<const int32_t>;
 class Forest {
 public:
     static constexpr size_t kDeepest = 1024;  // more than any tree has that is grown here
+    static constexpr size_t kPlain = 3, kMasked = kPlain + sizeof(CodeMask) / sizeof(int32_t);  // columns of nodes
+    using Table = std::array<uint8_t, kCodes>;  // 255 for the codes that go right, else 0
 
     Forest(const NodeGrid &nodes, const Vector<const int64_t> &start)
         : Forest(nodes, std::vector<int64_t>(start.data(), start.data() + start.shape(0))) {}
 
     Forest(const NodeGrid &nodes, std::vector<int64_t> start) : start_(std::move(start)), nodes_(nodes.shape(0)) {
         size_t count = nodes.shape(0);
-        require(nodes.shape(1) == 3, "nodes must have three columns: feature, cut, missing_right");
+        require(nodes.shape(1) == kPlain || nodes.shape(1) == kMasked,
+                "nodes must have three columns, feature, cut, missing_right, or with masks eleven");
         require(!start_.empty() && start_.front() == 0 && start_.back() == static_cast<int64_t>(count) &&
                     std::is_sorted(start_.begin(), start_.end()),
                 "start must begin with 0, not decrease, and end with the number of nodes");
         for (size_t j = 0; j < count; ++j) {
-            const int32_t *row = nodes.data() + 3 * j;
+            const int32_t *row = nodes.data() + nodes.shape(1) * j;
             nodes_[j] = {row[0], row[1], row[2]};
             require(row[2] == 0 || row[2] == 1, "missing_right must be 0 or 1");
-            require(row[0] >= 0 ? row[1] >= 0 && row[1] <= kMaxCuts : row[1] == 1 || row[1] == -1,
+            int lowest = nodes.shape(1) == kMasked ? -1 : 0;  // a cut of -1 says that there is a mask
+            require(row[0] >= 0 ? row[1] >= lowest && row[1] <= kMaxCuts : row[1] == 1 || row[1] == -1,
                     "a split needs a cut between 0 and 254, a leaf a vote of -1 or +1");
+            if (nodes_[j].by_mask()) std::memcpy(nodes_[j].mask.data(), row + kPlain, sizeof(CodeMask));
         }
-        for (size_t t = 0; t < size(); ++t) check_shape(t);
+        finish();
     }
 
     // One tree.
     explicit Forest(std::vector<TreeNode> tree)
         : start_{0, static_cast<int64_t>(tree.size())}, nodes_(std::move(tree)) {
-        check_shape(0);
+        finish();
     }
 
     size_t size() const { return start_.size() - 1; }
     size_t levels() const { return levels_; }  // masks that are open at once, at most
     const TreeNode *tree(size_t t) const { return nodes_.data() + start_[t]; }
     const std::vector<TreeNode> &nodes() const { return nodes_; }
+    const uint8_t *table(const TreeNode &node) const { return tables_[static_cast<size_t>(node.table)].data(); }
 
     // The features that occur, ascending; their nodes are renumbered to places in this list.
     std::vector<int32_t> number_features() {
@@ -75,7 +85,19 @@ public:
 private:
     std::vector<int64_t> start_;
     std::vector<TreeNode> nodes_;
+    std::vector<Table> tables_;
     size_t levels_ = 1;
+
+    void finish() {
+        for (size_t t = 0; t < size(); ++t) check_shape(t);
+        for (TreeNode &node : nodes_) {
+            if (!node.by_mask()) continue;
+            node.table = static_cast<int32_t>(tables_.size());
+            tables_.emplace_back();
+            for (int code = 0; code < kCodes; ++code)
+                tables_.back()[static_cast<size_t>(code)] = holds(node.mask, code) ? 255 : 0;
+        }
+    }
 
     void check_shape(size_t t) {
         int64_t open = 1;
@@ -110,6 +132,21 @@ DUALBOOST_CLONES static void twig_mask(const uint8_t *codes, uint8_t cut, uint8_
     }
 }
 
+// The same two for a split of categories, by a table of 255 and 0.
+inline void part_by_table(const uint8_t *codes, const uint8_t *table, int n, uint8_t *here, uint8_t *left) {
+    for (int i = 0; i < n; ++i) {
+        uint8_t right = table[codes[i]];
+        left[i] = static_cast<uint8_t>(here[i] & ~right);
+        here[i] = static_cast<uint8_t>(here[i] & right);
+    }
+}
+
+inline void twig_by_table(const uint8_t *codes, const uint8_t *table, uint8_t flip, int n, const uint8_t *here,
+                          uint8_t *positive) {
+    for (int i = 0; i < n; ++i)
+        positive[i] = static_cast<uint8_t>(positive[i] | (here[i] & (table[codes[i]] ^ flip)));
+}
+
 DUALBOOST_CLONES static void join_mask(const uint8_t *here, int n, uint8_t *positive) {
     for (int i = 0; i < n; ++i) positive[i] = static_cast<uint8_t>(positive[i] | here[i]);
 }
@@ -134,12 +171,11 @@ public:
                 if (node->vote() > 0) join_mask(top, n, positive);
                 top -= kTreeBlock;
             } else if (twig(node)) {
-                uint8_t flip = node[1].vote() > 0 ? 255 : 0;
-                twig_mask(codes[node->feature], static_cast<uint8_t>(node->cut), node->last(), flip, n, top, positive);
+                end(*node, node[1].vote() > 0 ? 255 : 0, codes, n, top, positive);
                 top -= kTreeBlock;
                 node += 2;
             } else {
-                part_mask(codes[node->feature], static_cast<uint8_t>(node->cut), node->last(), n, top, top + kTreeBlock);
+                part(*node, codes, n, top);
                 top += kTreeBlock;
             }
         }
@@ -148,6 +184,23 @@ public:
 private:
     const Forest &forest_;
     std::vector<uint8_t> stack_;
+
+    void part(const TreeNode &node, const uint8_t *const *codes, int n, uint8_t *top) const {
+        const uint8_t *column = codes[node.feature];
+        if (node.by_mask())
+            part_by_table(column, forest_.table(node), n, top, top + kTreeBlock);
+        else
+            part_mask(column, static_cast<uint8_t>(node.cut), node.last(), n, top, top + kTreeBlock);
+    }
+
+    void end(const TreeNode &node, uint8_t flip, const uint8_t *const *codes, int n, const uint8_t *here,
+             uint8_t *positive) const {
+        const uint8_t *column = codes[node.feature];
+        if (node.by_mask())
+            twig_by_table(column, forest_.table(node), flip, n, here, positive);
+        else
+            twig_mask(column, static_cast<uint8_t>(node.cut), node.last(), flip, n, here, positive);
+    }
 
     static bool twig(const TreeNode *node) {
         return node[1].leaf() && node[2].leaf() && node[1].vote() != node[2].vote();

@@ -102,7 +102,7 @@ private:
         Split split = finder_.by_edge();
         if (!split.exists()) return {now, false, sums.edge() < 0, sums.edge() >= 0};
         bool turn = (sums - split.left).edge() < split.left.edge();
-        return {{split.stump.feature, split.stump.cut, split.stump.missing_right}, turn};
+        return {split.node(), turn};
     }
 
     // Rows that want to go right, then those that want to go left; `reached_now` is their edge with the split `side`.

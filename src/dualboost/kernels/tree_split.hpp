@@ -7,6 +7,7 @@
 #pragma once
 
 #include "tree_histograms.hpp"
+#include "tree_nodes.hpp"
 
 namespace dualboost {
 
@@ -23,8 +24,10 @@ struct Split {
     Stump stump{-1, 0, 0};
     LabelSums left{};
     double gain = 0.0;  // by the criterion, or of the edge
+    CodeMask mask{};    // of categories, where the cut is -1
 
     bool exists() const { return stump.feature >= 0; }
+    TreeNode node() const { return {stump.feature, stump.cut, stump.missing_right, mask}; }
 };
 
 DUALBOOST_INLINE double impurity(int64_t positive, int64_t negative) {
@@ -61,6 +64,60 @@ struct FeatureSums {
     int64_t edge(const LabelSums &left) const { return magnitude(left.edge()) + magnitude((whole - left).edge()); }
 };
 
+// Categories in the order of their share of label +1: of all subsets, the best by a concave criterion are the first ones
+// in this order (Breiman, Friedman, Olshen and Stone, 1984), and so are the best by the edge. A category without weight in
+// this node has the share of the whole node.
+class CategoryOrder {
+public:
+    // Turns the sums by code into running sums in the order; the codes follow each other without gaps, missing last.
+    void sort(FeatureSums &sums) {
+        count_ = 0;
+        for (int code = 0; code <= sums.cuts; ++code) take(code, {sums.positive[code], sums.negative[code]}, sums.whole);
+        if (sums.missing) take(kMissing, sums.absent, sums.whole);
+        std::stable_sort(entries_, entries_ + count_, [](const Entry &a, const Entry &b) { return a.share < b.share; });
+        LabelSums left;
+        for (int k = 0; k < count_; ++k) {
+            sums.positive[k] = left.positive += entries_[k].sums.positive;
+            sums.negative[k] = left.negative += entries_[k].sums.negative;
+        }
+        sums.cuts = count_ - 1;
+        sums.missing = false;
+        sums.absent = {};
+    }
+
+    // The largest edge of all subsets, exactly: the shares are rounded, the signs of the sums are not.
+    int64_t largest_edge() const {
+        int64_t sum = 0;
+        for (int k = 0; k < count_; ++k) sum += magnitude(entries_[k].sums.edge());
+        return sum;
+    }
+
+    // The split after place `cut` of the order; code 0 goes left, so that a split has one name.
+    Split split(int32_t feature, int cut, const LabelSums &left, const LabelSums &whole) const {
+        bool turn = true;
+        for (int k = 0; k <= cut; ++k) turn &= entries_[k].code != 0;
+        Split split{{feature, -1, 0}, turn ? whole - left : left};
+        for (int k = 0; k < count_; ++k)
+            if ((k > cut) != turn) put(split.mask, entries_[k].code);
+        return split;
+    }
+
+private:
+    struct Entry {
+        double share;
+        int code;
+        LabelSums sums;
+    };
+    Entry entries_[kCodes];
+    int count_ = 0;
+
+    void take(int code, const LabelSums &sums, const LabelSums &whole) {
+        const LabelSums &known = sums.mass() > 0 ? sums : whole;
+        double share = static_cast<double>(known.positive) / static_cast<double>(std::max<int64_t>(known.mass(), 1));
+        entries_[count_++] = {share, code, sums};
+    }
+};
+
 // What the scan of a node finds for each feature.
 struct FeatureBest {
     int64_t edge;
@@ -86,8 +143,9 @@ public:
         int64_t count = static_cast<int64_t>(members_.size()), parts = (count + part - 1) / part;
         parallel(parts, count >= 64 ? threads : 1, [&](int64_t p) {
             FeatureSums sums;
+            CategoryOrder order;
             for (int64_t j = p * part; j < std::min(count, (p + 1) * part); ++j)
-                found_[static_cast<size_t>(j)] = best_of(static_cast<size_t>(j), criterion, sums);
+                found_[static_cast<size_t>(j)] = best_of(static_cast<size_t>(j), criterion, sums, order);
         });
     }
 
@@ -147,9 +205,11 @@ private:
 
     const Block &block(size_t b) const { return layout_.blocks[static_cast<int32_t>(b)]; }
 
-    FeatureBest best_of(size_t j, bool criterion, FeatureSums &sums) const {
-        load(j, sums);
-        FeatureBest best{0, HUGE_VAL};
+    bool categorical(size_t j) const { return layout_.categorical(static_cast<size_t>(features_[j])); }
+
+    FeatureBest best_of(size_t j, bool criterion, FeatureSums &sums, CategoryOrder &order) const {
+        load(j, sums, order);
+        FeatureBest best{categorical(j) ? order.largest_edge() : 0, HUGE_VAL};
         sums.splits([&](int, int, const LabelSums &left) {
             best.edge = std::max(best.edge, sums.edge(left));
             if (criterion) best.cost = std::min(best.cost, sums.cost(left));
@@ -166,24 +226,25 @@ private:
     }
 
     Split first_reaching_edge(size_t j, int64_t best) const {
-        FeatureSums sums;
-        load(j, sums);
-        return first(j, sums, [&](const LabelSums &left) { return sums.edge(left) >= best - kTie; },
-                     static_cast<double>(best - magnitude(whole_.edge())));
+        return first(j, static_cast<double>(best - magnitude(whole_.edge())),
+                     [&](const FeatureSums &sums, const LabelSums &left) { return sums.edge(left) >= best - kTie; });
     }
 
     Split first_reaching_cost(size_t j, double best) const {
-        FeatureSums sums;
-        load(j, sums);
-        return first(j, sums, [&](const LabelSums &left) { return sums.cost(left) <= best + kCostTie; },
-                     impurity(whole_.positive, whole_.negative) - best);
+        return first(j, impurity(whole_.positive, whole_.negative) - best,
+                     [&](const FeatureSums &sums, const LabelSums &left) { return sums.cost(left) <= best + kCostTie; });
     }
 
-    template <class Fine> Split first(size_t j, const FeatureSums &sums, const Fine &fine, double gain) const {
+    template <class Fine> Split first(size_t j, double gain, const Fine &fine) const {
         Split split;
+        FeatureSums sums;
+        CategoryOrder order;
+        load(j, sums, order);
         sums.splits([&](int cut, int missing_right, const LabelSums &left) {
-            if (!fine(left)) return false;
-            split = {{features_[j], cut, static_cast<uint8_t>(missing_right)}, left, gain};
+            if (!fine(sums, left)) return false;
+            split = categorical(j) ? order.split(features_[j], cut, left, whole_)
+                                   : Split{{features_[j], cut, static_cast<uint8_t>(missing_right)}, left};
+            split.gain = gain;
             return true;
         });
         return split;
@@ -191,7 +252,7 @@ private:
 
     // ---- sums of one feature --------------------
 
-    void load(size_t j, FeatureSums &sums) const {
+    void load(size_t j, FeatureSums &sums, CategoryOrder &order) const {
         const Place &place = members_[j];
         sums.cuts = place.member->cuts;
         sums.missing = place.member->missing;
@@ -199,9 +260,12 @@ private:
         int64_t absent_positive = load_label(place, cells_, whole_.positive, sums.positive);
         int64_t absent_negative = load_label(place, cells_ + layout_.cells(), whole_.negative, sums.negative);
         sums.absent = {absent_positive, absent_negative};
+        if (categorical(j)) return order.sort(sums);
+        for (int64_t *label : {sums.positive, sums.negative})
+            for (int cut = 1; cut <= sums.cuts; ++cut) label[cut] += label[cut - 1];
     }
 
-    // Running sums of one label over the codes; returns the weight of missing values.
+    // The sums of one label by code; returns the weight of missing values.
     int64_t load_label(const Place &place, const int64_t *plane, int64_t whole, int64_t *sums) const {
         const Block &from = block(place.block);
         const int64_t *cells = plane + layout_.first_cell(place.block);
@@ -216,7 +280,6 @@ private:
         } else {
             absent = load_sparse(from, cells, whole, sums);
         }
-        for (int cut = 1; cut <= cuts; ++cut) sums[cut] += sums[cut - 1];
         return absent;
     }
 

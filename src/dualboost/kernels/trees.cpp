@@ -1,12 +1,13 @@
 // Decision trees on binned data: grown for the edge, or the best of all with two levels; their columns and margins.
 #include "trees.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
 namespace dualboost {
 
-TreeSearch::TreeSearch(const StumpArrays &arrays)
-    : stored_(arrays), layout_(stored_), contradictions_(layout_), weights_(stored_), grower_(layout_),
+TreeSearch::TreeSearch(const StumpArrays &arrays, std::vector<uint8_t> categorical)
+    : stored_(arrays), layout_(stored_, std::move(categorical)), contradictions_(layout_), weights_(stored_), grower_(layout_),
       polisher_(layout_) {}
 
 // ---- The search --------------------
@@ -23,17 +24,26 @@ template <class T> nb::object new_array(const char *dtype, size_t rows, size_t c
     return array;
 }
 
-nb::tuple as_arrays(const std::vector<GrownTree> &trees, double bound) {
-    static_assert(sizeof(TreeNode) == 3 * sizeof(int32_t), "nodes are rows of three numbers");
-    std::vector<TreeNode> nodes;
+// A node as a row of numbers: feature, cut and side of missing values, and its mask where there are any.
+void append(const TreeNode &node, size_t width, std::vector<int32_t> &rows) {
+    size_t at = rows.size();
+    rows.resize(at + width);
+    int32_t *row = &rows[at];
+    row[0] = node.feature, row[1] = node.cut, row[2] = node.missing_right;
+    if (width == Forest::kMasked) std::memcpy(row + Forest::kPlain, node.mask.data(), sizeof(CodeMask));
+}
+
+nb::tuple as_arrays(const std::vector<GrownTree> &trees, double bound, bool masks) {
+    size_t width = masks ? Forest::kMasked : Forest::kPlain;
+    std::vector<int32_t> nodes;
     std::vector<int64_t> start{0};
     std::vector<double> edges;
     for (const GrownTree &tree : trees) {
-        nodes.insert(nodes.end(), tree.nodes.begin(), tree.nodes.end());
-        start.push_back(static_cast<int64_t>(nodes.size()));
+        for (const TreeNode &node : tree.nodes) append(node, width, nodes);
+        start.push_back(static_cast<int64_t>(nodes.size() / width));
         edges.push_back(static_cast<double>(tree.edge) / kFixedOne);
     }
-    return nb::make_tuple(new_array("int32", nodes.size(), 3, nodes.data()),
+    return nb::make_tuple(new_array("int32", nodes.size() / width, width, nodes.data()),
                           new_array("int64", start.size(), 0, start.data()),
                           new_array("float64", edges.size(), 0, edges.data()), bound);
 }
@@ -60,11 +70,12 @@ nb::tuple TreeSearch::greedy(const Vector<const double> &d, std::pair<int, int64
         largest = bound(limits.one_split() ? grower_.largest_stump()
                                            : weights_.mass() - contradictions_.lost(weights_.q()));
     }
-    return as_arrays(trees, largest);
+    return as_arrays(trees, largest, layout_.any_categories());
 }
 
 nb::tuple TreeSearch::optimal(const Vector<const double> &d, int64_t k, int threads) {
     check_question(d, k, threads);
+    require(!layout_.any_categories(), "the optimal search is for thresholds, not for categories");
     std::vector<GrownTree> trees;
     double most;
     {
@@ -76,7 +87,7 @@ nb::tuple TreeSearch::optimal(const Vector<const double> &d, int64_t k, int thre
         trees = pairs_->best(weights_, static_cast<size_t>(k), known, threads);
         most = bound(pairs_->largest());
     }
-    return as_arrays(trees, most);
+    return as_arrays(trees, most, false);
 }
 
 void TreeSearch::check_question(const Vector<const double> &d, int64_t k, int threads) const {
@@ -96,7 +107,14 @@ double TreeSearch::bound(int64_t largest) const {
 // The features that occur, by the numbers that the nodes then have.
 std::vector<int32_t> TreeSearch::check_forest(Forest &forest) const {
     for (const TreeNode &node : forest.nodes())
-        if (!node.leaf()) stored_.check({node.feature, node.cut, static_cast<uint8_t>(node.missing_right)});
+        if (node.by_mask()) {
+            require(static_cast<size_t>(node.feature) < stored_.features() &&
+                        layout_.categorical(static_cast<size_t>(node.feature)),
+                    "a mask needs a feature that holds categories");
+            check_mask(stored_, static_cast<size_t>(node.feature), node.mask.data());
+        } else if (!node.leaf()) {
+            stored_.check({node.feature, node.cut, static_cast<uint8_t>(node.missing_right)});
+        }
     return forest.number_features();
 }
 
@@ -146,16 +164,20 @@ void bind_trees(nb::module_ &m) {
             [](TreeSearch *self, int64_t n_rows, Vector<const int8_t> y, Vector<const int32_t> cut_counts,
                Vector<const uint8_t> has_missing, Grid<const uint8_t> dense_codes, Vector<const int32_t> dense_features,
                Vector<const int64_t> sparse_start, Vector<const int32_t> sparse_rows, Vector<const uint8_t> sparse_codes,
-               Vector<const int32_t> sparse_features, Vector<const uint8_t> sparse_default) {
+               Vector<const int32_t> sparse_features, Vector<const uint8_t> sparse_default,
+               std::optional<Vector<const uint8_t>> categorical) {
+                std::vector<uint8_t> names;
+                if (categorical) names.assign(categorical->data(), categorical->data() + categorical->shape(0));
                 StumpArrays arrays{n_rows,       y,           cut_counts,   has_missing,     dense_codes,   dense_features,
                                    sparse_start, sparse_rows, sparse_codes, sparse_features, sparse_default};
                 nb::gil_scoped_release release;
-                new (self) TreeSearch(arrays);
+                new (self) TreeSearch(arrays, std::move(names));
             },
             nb::arg("n_rows"), nb::arg("y").noconvert(), nb::arg("cut_counts").noconvert(),
             nb::arg("has_missing").noconvert(), nb::arg("dense_codes").noconvert(), nb::arg("dense_features").noconvert(),
             nb::arg("sparse_start").noconvert(), nb::arg("sparse_rows").noconvert(), nb::arg("sparse_codes").noconvert(),
-            nb::arg("sparse_features").noconvert(), nb::arg("sparse_default").noconvert())
+            nb::arg("sparse_features").noconvert(), nb::arg("sparse_default").noconvert(),
+            nb::arg("categorical").noconvert() = nb::none())
         .def("greedy", &TreeSearch::greedy, nb::arg("d").noconvert(), nb::arg("most"), nb::arg("polish") = false,
              nb::arg("k") = 1, nb::arg("threads") = 1,
              "(nodes, start, signed edges, bound): trees of the most (depth, leaves), for the k best features at the root.")

@@ -11,7 +11,7 @@ namespace dualboost {
 
 class TreeSearch {
 public:
-    explicit TreeSearch(const StumpArrays &arrays);
+    TreeSearch(const StumpArrays &arrays, std::vector<uint8_t> categorical);
 
     // (nodes of all trees, start of each, signed edges, bound)
     nb::tuple greedy(const Vector<const double> &d, std::pair<int, int64_t> most, bool polish, int64_t k, int threads);

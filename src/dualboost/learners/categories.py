@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from dualboost.data import MISSING, Bins, store_codes
 from dualboost.rows import Rows
 
-__all__ = ["Categories", "category_bins", "checked_columns", "without_features"]
+__all__ = ["Categories", "category_bins", "checked_columns", "joined", "without_features"]
 
 _MOST = 1 << 31  # numbers from here on would not be told apart from their halves in every format
 _TABLE = 1 << 20  # up to here a table by number takes the place of a sort
@@ -161,4 +161,23 @@ def without_features(bins: Bins, columns: Sequence[int]) -> Bins:
         sparse_codes=bins.sparse_codes[entries],
         sparse_features=bins.sparse_features[sparse],
         sparse_default=bins.sparse_default[sparse],
+    )
+
+
+def joined(first: Bins, second: Bins) -> Bins:
+    """The columns of both; no feature may be stored in both."""
+    counts = first.cut_counts + second.cut_counts
+    owner = np.concatenate([np.repeat(np.arange(first.n_features), bins.cut_counts) for bins in (first, second)])
+    in_order = np.argsort(owner, kind="stable")
+    return replace(
+        first,
+        cuts=np.concatenate([first.cuts, second.cuts])[in_order],
+        cut_start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        has_missing=first.has_missing | second.has_missing,
+        dense_codes=np.concatenate([first.dense_codes, second.dense_codes]),
+        sparse_start=np.concatenate([first.sparse_start, first.sparse_start[-1] + second.sparse_start[1:]]),
+        **{
+            name: np.concatenate([getattr(first, name), getattr(second, name)])
+            for name in ("dense_features", "sparse_rows", "sparse_codes", "sparse_features", "sparse_default")
+        },
     )

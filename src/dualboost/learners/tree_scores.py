@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 
 from dualboost import kernels
-from dualboost.data import Bins
+from dualboost.data import MISSING, Bins
 from dualboost.learners.base import Predictor
+from dualboost.learners.categories import Categories
 
-__all__ = ["Tree", "TreeScores", "as_arrays"]
+__all__ = ["Tree", "TreeScores", "as_arrays", "as_trees"]
 
 Tree = tuple[tuple[int, int, int], ...]  # nodes in preorder, see learners.trees
+_MASK = (MISSING + 1) // 8  # bytes
 
 
 def as_arrays(trees: Sequence[Tree]) -> tuple[np.ndarray, np.ndarray]:
-    """All nodes, one a row, and where each tree begins and the last one ends."""
-    nodes = np.array([node for tree in trees for node in tree], dtype=np.int32).reshape(-1, 3)
-    return nodes, np.cumsum([0, *map(len, trees)], dtype=np.int64)
+    """All nodes, one a row, and where each tree begins and the last one ends. Masks take eight more columns."""
+    listed = [node for tree in trees for node in tree]
+    start = np.cumsum([0, *map(len, trees)], dtype=np.int64)
+    masked = [feature >= 0 and cut < 0 for feature, cut, _ in listed]
+    if not any(masked):
+        return np.array(listed, dtype=np.int32).reshape(-1, 3), start
+    plain = [(feature, cut, 0 if mask else side) for (feature, cut, side), mask in zip(listed, masked, strict=True)]
+    words = [(node[2] if mask else 0).to_bytes(_MASK, "little") for node, mask in zip(listed, masked, strict=True)]
+    masks = np.frombuffer(b"".join(words), dtype=np.int32).reshape(len(listed), -1)
+    return np.concatenate([np.array(plain, dtype=np.int32), masks], axis=1), start
+
+
+def as_trees(nodes: np.ndarray, start: np.ndarray) -> list[Tree]:
+    """The trees of these arrays again."""
+    listed: list[tuple] = [tuple(node) for node in nodes[:, :3].tolist()]
+    for j in np.flatnonzero((nodes[:, 0] >= 0) & (nodes[:, 1] < 0)).tolist():
+        listed[j] = (*listed[j][:2], int.from_bytes(nodes[j, 3:].tobytes(), "little"))
+    return [tuple(listed[first:last]) for first, last in pairwise(start.tolist())]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,27 +59,45 @@ class TreeScores(Predictor):
     met_missing: np.ndarray
     share: np.ndarray
     """The absolute weight on each used feature: that of a tree is divided equally among its splits."""
+    named: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    """The columns of X that hold categories: these are coded before the trees see them."""
+    name_start: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    names: np.ndarray = field(default_factory=lambda: np.empty(0))
+    """The categories of column named[c] are names[name_start[c]:name_start[c + 1]], ascending..."""
+    name_codes: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.uint8))
+    """...and these are their codes."""
 
     @classmethod
-    def collect(cls, bins: Bins, hypotheses: Sequence[Tree], w: np.ndarray) -> TreeScores:
+    def collect(
+        cls, bins: Bins, hypotheses: Sequence[Tree], w: np.ndarray, categories: Mapping[int, Categories] | None = None
+    ) -> TreeScores:
         nodes, start = as_arrays(hypotheses)
         w = np.ascontiguousarray(w, dtype=np.float64)
         splits = np.flatnonzero(nodes[:, 0] >= 0)
         features, place = np.unique(nodes[splits, 0], return_inverse=True)
         used = [_used_cuts(bins, feature, nodes[splits[place == u], 1]) for u, feature in enumerate(features)]
         nodes[splits, 0] = place
+        named = [int(feature) for feature in features if feature in (categories or {})]
+        known = [(categories or {})[feature] for feature in named]
         for u, (numbers, _) in enumerate(used):
-            here = splits[place == u]
+            here = splits[(place == u) & (nodes[splits, 1] >= 0)]
             nodes[here, 1] = np.searchsorted(numbers, nodes[here, 1])
         cut_start = np.cumsum([0, *(len(values) for _, values in used)], dtype=np.int64)
         cuts = np.concatenate([np.empty(0), *(values for _, values in used)])
         share = np.bincount(place, weights=_split_weights(splits, start, w), minlength=len(features))
         met_missing = np.ascontiguousarray(bins.has_missing[features], dtype=np.uint8)
-        return cls(nodes, start, w, features.astype(np.int32), cut_start, cuts, met_missing, share)
+        return cls(
+            nodes, start, w, features.astype(np.int32), cut_start, cuts, met_missing, share,
+            np.array(named, dtype=np.int32),
+            np.cumsum([0, *(len(found.values) for found in known)], dtype=np.int64),
+            np.concatenate([np.empty(0), *(found.values for found in known)]),
+            np.concatenate([np.empty(0, dtype=np.uint8), *(found.codes for found in known)]),
+        )  # fmt: skip
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
         out = np.empty(X.shape[0])
         model = (self.nodes, self.start, self.weights, self.features, self.cut_start, self.cuts, self.met_missing)
+        X = self._coded(X) if len(self.named) else X
         if sp.issparse(X):
             X = sp.csr_array(X)
             X.sum_duplicates()
@@ -70,6 +106,16 @@ class TreeScores(Predictor):
             kernels.predict_trees_dense(X, *model, out, threads)
         return out
 
+    def _coded(self, X):
+        """X with codes in the place of categories, NaN for those that were never met."""
+        X = X.tolil(copy=True) if sp.issparse(X) else np.array(X, dtype=np.float64)
+        for feature, (first, last) in zip(self.named.tolist(), pairwise(self.name_start.tolist()), strict=True):
+            column = X[:, [feature]].toarray().ravel() if sp.issparse(X) else X[:, feature]
+            codes = Categories(self.names[first:last], self.name_codes[first:last]).coded(column).astype(np.float64)
+            codes[codes == MISSING] = np.nan
+            X[:, [feature]] = codes[:, None]
+        return X
+
     def importances(self, n_features: int) -> np.ndarray:
         share = np.zeros(n_features)
         share[self.features] = self.share
@@ -77,9 +123,9 @@ class TreeScores(Predictor):
 
 
 def _used_cuts(bins: Bins, feature: int, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(numbers, values) of the cuts that occur; a split of missing from present values has none."""
+    """(numbers, values) of the cuts that occur; a split of missing from present values has none, one by a mask all."""
     values = bins.cuts[bins.cut_start[feature] : bins.cut_start[feature + 1]]
-    used = np.unique(numbers[numbers < len(values)])
+    used = np.arange(len(values)) if np.any(numbers < 0) else np.unique(numbers[numbers < len(values)])
     return used, values[used]
 
 

@@ -2,7 +2,9 @@
 
 A tree is a tuple of nodes in preorder: a split (feature, cut, missing_right) is followed by its left and its right
 part, a leaf is (-1, vote, 0). A row goes right where its value is above the cut; a missing value goes to the side that
-was learned. The first leaf votes -1, the weight in the ensemble carries the sign; the constant +1 is ((-1, 1, 0),).
+was learned. A split of categories is (feature, -1, mask): a row goes right where the bit of its code is set in the
+mask; bit 255 is a missing value, and code 0 goes left. The first leaf votes -1, the weight in the ensemble carries the
+sign; the constant +1 is ((-1, 1, 0),).
 
 The edge of a tree is the sum over its leaves of |P - N|, P and N the weights of the two labels. A split that ends a
 path is the stump of largest edge among its rows. The edge is blind for the splits above (both sides often keep the
@@ -13,17 +15,17 @@ and a greater depth never has a smaller edge: the last splits could repeat the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dualboost import kernels
 from dualboost.data import Bins, bin_columns
-from dualboost.learners.base import Answer, Learner, Oracle
-from dualboost.learners.tree_scores import Tree, TreeScores, as_arrays
+from dualboost.learners.base import Answer, Oracle, TakesCategories
+from dualboost.learners.categories import Categories, category_bins, checked_columns, joined, without_features
+from dualboost.learners.tree_scores import Tree, TreeScores, as_arrays, as_trees
 from dualboost.rows import Rows
 
 __all__ = ["TreeOracle", "Trees"]
@@ -33,8 +35,8 @@ _MOST_PAIRED = 4096  # features of an optimal search: eight million pairs
 
 
 @dataclass(frozen=True)
-class Trees(Learner):
-    """Decision trees of bounded depth or size; NaN is a missing value.
+class Trees(TakesCategories):
+    """Decision trees of bounded depth or size; NaN is a missing value. Columns of categories are split by subsets.
 
     Greedy trees cannot promise to be the best: their `bound` is what contradictory rows leave of the sum of the
     weights, which is true and loose. With one level, or with search="optimal", the bound is exact.
@@ -54,6 +56,10 @@ class Trees(Learner):
         Grown from the root; or grown and then improved, split by split, as long as another split in one place raises
         the edge; or the tree of largest edge among all trees of depth 2 (max_depth=2 only), at a cost of at most
         rows x features^2.
+    categorical : tuple of int, default ()
+        The columns that hold categories, whole numbers from 0 on. The last split of a path takes the subset of largest
+        edge, those above it the subset that is best by their criterion: both are exact over all subsets. Data frames
+        say themselves which columns these are. Not for the optimal search.
 
     Examples
     --------
@@ -72,8 +78,10 @@ class Trees(Learner):
     max_leaves: int | None = None
     max_bins: int = 255
     search: str = "greedy"
+    categorical: tuple[int, ...] = ()
 
     def __post_init__(self):
+        object.__setattr__(self, "categorical", checked_columns(self.categorical, "categorical"))
         _check_limit("max_depth", self.max_depth, 1, 10)
         _check_limit("max_leaves", self.max_leaves, 2, _MOST_LEAVES)
         if self.max_depth is None and self.max_leaves is None:
@@ -82,6 +90,8 @@ class Trees(Learner):
             raise ValueError(f"search must be 'greedy', 'polished' or 'optimal', not {self.search!r}.")
         if self.search == "optimal" and (self.max_depth != 2 or self.max_leaves is not None):
             raise ValueError("The optimal search is for trees of two levels: use max_depth=2 without max_leaves.")
+        if self.search == "optimal" and self.categorical:
+            raise ValueError("The optimal search compares thresholds: for categories use search='polished'.")
 
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> TreeOracle:
         if y is None:
@@ -92,7 +102,14 @@ class Trees(Learner):
                 f"select at most {_MOST_PAIRED} of them, or use search='polished'."
             )
         weights = None if rows.uniform else rows.prior
-        return TreeOracle(self, bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
+        bins = bin_columns(X, weights, self.max_bins, rows.threads)
+        if not self.categorical:
+            return TreeOracle(self, bins, y, rows)
+        names, categories = category_bins(X, self.categorical, rows)
+        return TreeOracle(self, joined(without_features(bins, self.categorical), names), y, rows, categories)
+
+    def with_categories(self, columns: tuple[int, ...]) -> Trees:
+        return replace(self, categorical=tuple({*self.categorical, *columns}))
 
 
 def _check_limit(name: str, value: Any, low: int, high: int) -> None:
@@ -104,8 +121,10 @@ def _check_limit(name: str, value: Any, low: int, high: int) -> None:
 class TreeOracle(Oracle):
     """Binned columns with their labels."""
 
-    def __init__(self, learner: Trees, bins: Bins, y: np.ndarray, rows: Rows):
-        self.learner, self.bins, self.rows = learner, bins, rows
+    def __init__(
+        self, learner: Trees, bins: Bins, y: np.ndarray, rows: Rows, categories: Mapping[int, Categories] | None = None
+    ):
+        self.learner, self.bins, self.rows, self.categories = learner, bins, rows, categories or {}
         # A column that is missing everywhere is constant: it is not stored and has no splits.
         stored = np.zeros(bins.n_features, dtype=np.uint8)
         stored[bins.dense_features] = stored[bins.sparse_features] = 1
@@ -113,12 +132,12 @@ class TreeOracle(Oracle):
             bins.n_rows, np.ascontiguousarray(y, dtype=np.int8), bins.cut_counts, bins.has_missing & stored,
             bins.dense_codes, bins.dense_features,
             bins.sparse_start, bins.sparse_rows, bins.sparse_codes, bins.sparse_features, bins.sparse_default,
+            np.isin(np.arange(bins.n_features), list(categories)).astype(np.uint8) if categories else None,
         )  # fmt: skip
 
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         nodes, start, edges, bound = self._ask(np.ascontiguousarray(d), k)
-        listed = [tuple(node) for node in nodes.tolist()]
-        trees = [tuple(listed[first:last]) for first, last in pairwise(start.tolist())]
+        trees = as_trees(nodes, start)
         return Answer(trees, [self.column(tree) for tree in trees], edges, bound)
 
     def _ask(self, d: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -131,7 +150,7 @@ class TreeOracle(Oracle):
     def column(self, tree: Tree) -> np.ndarray:
         """y_i h(x_i) as int8."""
         out = np.empty(self.bins.n_rows, dtype=np.int8)
-        self.search.column(np.array(tree, dtype=np.int32), out, self.rows.threads)
+        self.search.column(as_arrays([tree])[0], out, self.rows.threads)
         return out
 
     def margins(self, hypotheses: Sequence[Tree], w: np.ndarray) -> np.ndarray:
@@ -141,7 +160,7 @@ class TreeOracle(Oracle):
         return out
 
     def predictor(self, hypotheses: Sequence[Tree], w: np.ndarray) -> TreeScores:
-        return TreeScores.collect(self.bins, hypotheses, w)
+        return TreeScores.collect(self.bins, hypotheses, w, self.categories)
 
     def forget(self) -> None:
         """Nothing is kept."""

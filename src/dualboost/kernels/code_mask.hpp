@@ -1,0 +1,24 @@
+// Subsets of the codes of a column: where a hypothesis or a split on categories goes right.
+#pragma once
+
+#include "stumps_layout.hpp"
+
+#include <array>
+
+namespace dualboost {
+
+using CodeMask = std::array<uint8_t, kCodes / 8>;  // bit c % 8 of byte c / 8 is code c
+
+inline bool holds(const uint8_t *mask, int code) { return (mask[code / 8] >> (code % 8)) & 1; }
+inline bool holds(const CodeMask &mask, int code) { return holds(mask.data(), code); }
+inline void put(CodeMask &mask, int code) { mask[static_cast<size_t>(code / 8)] |= static_cast<uint8_t>(1 << (code % 8)); }
+
+// Code 0 stays outside, so that a subset and the rest have one name; all codes must be those of the column.
+inline void check_mask(const StumpLayout &layout, size_t feature, const uint8_t *mask) {
+    for (int code = 0; code < kCodes; ++code) {
+        bool known = code > 0 && (code == kMissing ? layout.missing(feature) : code <= layout.cuts(feature));
+        require(known || !holds(mask, code), "a mask holds code 0 or a code that its feature does not have");
+    }
+}
+
+}  // namespace dualboost

@@ -70,8 +70,8 @@ class TrainingData:
         """The learner, told which columns hold categories, with these data or the chosen rows of them."""
         if self.categorical and not isinstance(learner, TakesCategories):
             raise ValueError(
-                f"{type(learner).__name__} reads numbers only, and X has columns of categories: take Stumps() or Trees()"
-                ", or encode these columns first, for example with OneHotEncoder."
+                f"{type(learner).__name__} reads numbers only, and X has columns of categories: take Stumps() or "
+                "Trees(), or encode these columns first, for example with OneHotEncoder."
             )
         told = learner.with_categories(self.categorical) if isinstance(learner, TakesCategories) else learner
         X, signs = (self.X, self.signs) if chosen is None else (self.X[chosen], self.signs[chosen])

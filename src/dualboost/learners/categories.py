@@ -175,9 +175,10 @@ def joined(first: Bins, second: Bins) -> Bins:
         cut_start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         has_missing=first.has_missing | second.has_missing,
         dense_codes=np.concatenate([first.dense_codes, second.dense_codes]),
+        dense_features=np.concatenate([first.dense_features, second.dense_features]),
         sparse_start=np.concatenate([first.sparse_start, first.sparse_start[-1] + second.sparse_start[1:]]),
-        **{
-            name: np.concatenate([getattr(first, name), getattr(second, name)])
-            for name in ("dense_features", "sparse_rows", "sparse_codes", "sparse_features", "sparse_default")
-        },
+        sparse_rows=np.concatenate([first.sparse_rows, second.sparse_rows]),
+        sparse_codes=np.concatenate([first.sparse_codes, second.sparse_codes]),
+        sparse_features=np.concatenate([first.sparse_features, second.sparse_features]),
+        sparse_default=np.concatenate([first.sparse_default, second.sparse_default]),
     )

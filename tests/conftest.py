@@ -296,6 +296,21 @@ def subsets_of(X) -> list:
     return reference.all_subsets(X.toarray() if sp.issparse(X) else X)
 
 
+def subset_weights(X, values) -> np.ndarray:
+    """Any weights of the subsets that vote so on every code: they need not be the only ones."""
+    members = subsets_of(X)
+    known = sorted({feature for (feature, _), _ in members if feature >= 0})
+    votes = np.zeros((len(values), len(members)))
+    for j, ((feature, mask), _) in enumerate(members):
+        if feature < 0:
+            votes[0, j] = 1.0
+        else:
+            first = 1 + 256 * known.index(feature)
+            votes[first : first + 256, j] = [1.0 if mask >> code & 1 else -1.0 for code in range(256)]
+    exists = values != 0
+    return np.linalg.lstsq(votes[exists], values[exists], rcond=None)[0]
+
+
 def numbers_and_categories(rng, m):
     """A column of numbers with missing values between two of categories."""
     X = categories(rng, m)[:, :3]
@@ -310,6 +325,14 @@ def stumps_and_subsets_of(X) -> list:
     numbers[:, [0, 2]], names[:, 1] = 0.0, 0.0
     parts = reference.all_stumps(numbers), reference.all_subsets(names)
     return [((number, key), values) for number, part in enumerate(parts) for key, values in part]
+
+
+def stump_and_subset_weights(X, values) -> np.ndarray:
+    X = X.toarray() if sp.issparse(X) else X
+    names = X.copy()
+    names[:, 1] = 0.0
+    stumps = sum(number == 0 for (number, _), _ in stumps_and_subsets_of(X))
+    return np.concatenate([values[:stumps], subset_weights(names, values[stumps:])])
 
 
 def union_of(X) -> list:
@@ -373,12 +396,13 @@ LEARNERS = {
     "stumps, ties": LearnerCase(Stumps, few_values, stumps_of, feature_of),
     "stumps, missing": LearnerCase(Stumps, with_missing, stumps_of, feature_of),
     "stumps, sparse": LearnerCase(Stumps, sparse_counts, stumps_of, feature_of),
-    "subsets": LearnerCase(Subsets, categories, subsets_of, feature_of, constants=((-1, 0),)),
+    "subsets": LearnerCase(Subsets, categories, subsets_of, feature_of, expand=subset_weights, constants=((-1, 0),)),
     "stumps, categories": LearnerCase(
         lambda: Stumps(categorical=(0, 2)),
         numbers_and_categories,
         stumps_and_subsets_of,
         part_and_feature,
+        expand=stump_and_subset_weights,
         constants=((0, (-1, 0, 0)), (1, (-1, 0))),
     ),
     "union": LearnerCase(
@@ -587,6 +611,9 @@ class CountingOracle(Averaging):
 
     def slope(self, d, ahead, behind, eta):
         return self.inner.slope(d, ahead, behind, eta)
+
+    def level(self, d, ahead, behind, eta):
+        return self.inner.level(d, ahead, behind, eta)
 
     def best(self, d, k=1) -> Answer:
         self.asked += 1

@@ -14,6 +14,7 @@ from sklearn.model_selection import cross_val_score
 
 from dualboost import (
     AdaBoostClassifier,
+    FrankWolfeBoostClassifier,
     LogisticMixtureClassifier,
     LPBoostClassifier,
     MABoostClassifier,
@@ -109,6 +110,7 @@ def test_one_library_may_predict_what_another_fitted(make):
     "classifier",
     [
         AdaBoostClassifier(n_estimators=20),
+        FrankWolfeBoostClassifier(nu=0.4, tol=0.1),
         LPBoostClassifier(nu=0.3),
         MABoostClassifier(max_iter=20),
         LogisticMixtureClassifier(max_iter=5, bags=3, random_state=0),

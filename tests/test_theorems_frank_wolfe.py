@@ -145,11 +145,12 @@ def test_the_average_is_the_gradient(name, eta):
 def test_the_slope_along_a_line(name):
     made, rng = problem(SETS["simplex"], LEARNERS[name], m=10, seed=2), np.random.default_rng(2)
     d, ahead, behind = rng.dirichlet(np.ones(10), 3)
-    slope = made.game.oracle.slope(d, ahead, behind, 40.0)
+    slope, level = made.game.oracle.slope(d, ahead, behind, 40.0), made.game.oracle.level(d, ahead, behind, 40.0)
     values = [slope(a) for a in np.linspace(0, 1, 9)]
     for a, value in zip(np.linspace(0, 1, 9), values, strict=True):
         point = d + a * (ahead - behind)
-        assert abs(value - (made.A @ softmax(made.A, point, 40.0)[1]) @ (ahead - behind)) <= 1e-11
+        J, net = softmax(made.A, point, 40.0)
+        assert abs(value - (made.A @ net) @ (ahead - behind)) <= 1e-11 and abs(level(a) - J) <= 1e-12
     assert np.all(np.diff(values) >= -1e-12), "J is convex"
 
 

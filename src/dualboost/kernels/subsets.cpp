@@ -26,7 +26,7 @@ public:
         for (const Subset &subset : engine_.found())
             found.append(nb::make_tuple(subset.feature, nb::bytes(subset.mask.data(), subset.mask.size()),
                                         static_cast<double>(subset.edge) / kFixedOne));
-        return nb::make_tuple(found, bound());
+        return nb::make_tuple(found, bound(engine_.largest()));
     }
 
     void column(int32_t feature, const Vector<const uint8_t> &mask, const Vector<int8_t> &out, int threads) const {
@@ -39,6 +39,29 @@ public:
         int8_t *data = out.data();
         nb::gil_scoped_release release;
         over_rows(threads, [&](int64_t begin, int64_t end) { write(feature, table, begin, end, data); });
+    }
+
+    // Cells of codes that a column does not have are zero.
+    nb::tuple sums(const Vector<const double> &d, const Grid<double> &out, int threads) {
+        require(static_cast<int64_t>(d.shape(0)) == rows(), "d must have n_rows entries");
+        require(out.shape(0) == engine_.columns() && out.shape(1) == kCodes,
+                "out must have a row of 256 cells for each column that varies");
+        require(threads >= 1, "threads must be at least 1");
+        double *data = out.data();
+        int64_t largest;
+        std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+        {
+            nb::gil_scoped_release release;
+            lock.lock();
+            std::fill(data, data + out.size(), 0.0);
+            largest = engine_.all_sums(d.data(), threads, [&](size_t column, const CodeSums &found) {
+                double *row = data + column * kCodes;
+                row[0] = static_cast<double>(found.cells[0]) / kFixedOne;
+                found.down_to_code_one(
+                    [&](int code) { row[code] = static_cast<double>(found.cells[code]) / kFixedOne; });
+            });
+        }
+        return nb::make_tuple(static_cast<double>(engine_.total()) / kFixedOne, bound(largest));
     }
 
     // The tables hold one score for each code of each feature, which ascend.
@@ -76,8 +99,8 @@ private:
     int64_t rows() const { return engine_.layout.rows(); }
 
     // Each weight was rounded by at most half a unit; the next floats cover the rounding of this formula.
-    double bound() const {
-        double fixed = static_cast<double>(engine_.largest()) + static_cast<double>(rows() / 2 + 2);
+    double bound(int64_t largest) const {
+        double fixed = static_cast<double>(largest) + static_cast<double>(rows() / 2 + 2);
         return std::nextafter(std::nextafter(fixed, HUGE_VAL), HUGE_VAL) / kFixedOne;
     }
 
@@ -140,6 +163,8 @@ void bind_subsets(nb::module_ &m) {
             nb::arg("sparse_features").noconvert(), nb::arg("sparse_default").noconvert())
         .def("best", &SubsetSearch::best, nb::arg("d").noconvert(), nb::arg("k") = 1, nb::arg("threads") = 1,
              "([(feature, mask of 32 bytes, signed edge), ...], bound): the best subset of each of the k best columns.")
+        .def("sums", &SubsetSearch::sums, nb::arg("d").noconvert(), nb::arg("out").noconvert(), nb::arg("threads") = 1,
+             "out[j, c] = sum of y_i d_i where column j has code c; (sum over all rows, bound of the largest edge).")
         .def("column", &SubsetSearch::column, nb::arg("feature"), nb::arg("mask").noconvert(),
              nb::arg("out").noconvert(), nb::arg("threads") = 1, "out_i = y_i h(x_i).")
         .def("margins", &SubsetSearch::margins, nb::arg("base"), nb::arg("features").noconvert(),

@@ -82,7 +82,7 @@ public:
     }
 
     int64_t looked() const { return looked_; }
-    int64_t largest() const { return ranking_.largest(); }
+    int64_t largest() const { return ranking_.largest(); }  // |edge| of the last answer
     const std::vector<Subset> &found() const { return found_; }
 
     // Finds the best subset of each of the k best columns, best first; the constant counts as a column before all others.
@@ -107,6 +107,27 @@ public:
         answer();
     }
 
+    // Calls use(place of the column, in the order of features; its sums under d) for all columns. Returns the largest |edge|.
+    template <class Use> int64_t all_sums(const double *d, int threads, const Use &use) {
+        load(d, threads);
+        ranking_.start(1);
+        batch_.resize(blocks_.size());
+        for (size_t b = 0; b < batch_.size(); ++b) batch_[b] = static_cast<int32_t>(b);
+        look(threads);
+        int64_t largest = magnitude(total());
+        size_t column = 0;
+        for (size_t f = 0; f < place_.size(); ++f) {
+            if (place_[f] < 0) continue;
+            CodeSums found = sums_of(f);
+            largest = std::max(largest, found.peak());
+            use(column++, found);
+        }
+        return largest;
+    }
+
+    int64_t total() const { return weights_.total(); }
+    size_t columns() const { return blocks_.member_count(); }
+
 private:
     static constexpr size_t kPanel = 16;           // columns that share a tile of rows
     static constexpr int64_t kTile = 1 << 14;      // rows whose weights stay in the second-level cache
@@ -124,6 +145,10 @@ private:
     Ranking ranking_;
     std::vector<Subset> found_;
     int64_t looked_ = 0;
+
+    CodeSums sums_of(size_t f) const {
+        return {&sums_[static_cast<size_t>(place_[f]) * kCodes], layout.cuts(f), layout.missing(f)};
+    }
 
     void load(const double *d, int threads) {
         if (!sound_) forget();
@@ -207,7 +232,7 @@ private:
                 return;
             }
             size_t f = static_cast<size_t>(feature);
-            CodeSums sums{&sums_[static_cast<size_t>(place_[f]) * kCodes], layout.cuts(f), layout.missing(f)};
+            CodeSums sums = sums_of(f);
             CodeMask mask = sums.lowest(reach);
             found_.push_back({feature, mask, sums.edge(mask)});
             leaders_.push_back(blocks_.block_of(f));

@@ -16,7 +16,7 @@ import numpy as np
 
 from dualboost.learners.base import Answer, Hypothesis, Oracle
 
-__all__ = ["Averaging", "Mixture", "parted"]
+__all__ = ["Averaging", "Mixture", "parted", "softmax"]
 
 
 class Mixture:
@@ -69,9 +69,19 @@ class Averaging(Oracle):
     def slope(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
         """The derivative of J at d + a (ahead - behind), as a function of a that costs little; it increases in a."""
 
+    @abstractmethod
+    def level(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
+        """J itself on that line: what the union of classes needs to weigh the slopes of its parts."""
+
 
 def parted(hypotheses: Sequence[Hypothesis], w: np.ndarray) -> tuple[list, np.ndarray, list[tuple[Mixture, float]]]:
     """(plain hypotheses, their weights, mixtures with their weights)."""
     plain = [j for j, hypothesis in enumerate(hypotheses) if not isinstance(hypothesis, Mixture)]
     mixtures = [(h, float(x)) for h, x in zip(hypotheses, w, strict=True) if isinstance(h, Mixture)]
     return [hypotheses[j] for j in plain], np.asarray(w)[plain], mixtures
+
+
+def softmax(logs: np.ndarray) -> tuple[float, np.ndarray]:
+    """(log of the sum of exponentials, the share of each in that sum)."""
+    shares = np.exp(logs - logs.max())
+    return float(logs.max() + np.log(shares.sum())), shares / shares.sum()

@@ -98,6 +98,11 @@ class MatrixOracle(Averaging, Listed):
         change = self.rows.add(self._transposed @ (ahead - behind))
         return lambda step: kernels.signed_slope(edges, change, eta, step)
 
+    def level(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
+        edges = self.rows.add(self._transposed @ d)
+        change = self.rows.add(self._transposed @ (ahead - behind))
+        return lambda step: kernels.signed_softmax(edges + step * change, eta, np.empty_like(edges))
+
     @cached_property
     def _sizes(self):
         return abs(self.A)

@@ -62,11 +62,11 @@ class Stumps(TakesCategories):
             return StumpOracle(bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
         # These build on stumps: they cannot be imported above.
         from dualboost.learners.subsets import Subsets
-        from dualboost.learners.union import UnionOracle
+        from dualboost.learners.union import side_by_side
 
         subsets = Subsets(self.categorical).bind(X, y, rows)
         bins = without_features(bin_columns(X, weights, self.max_bins, rows.threads), self.categorical)
-        return UnionOracle((StumpOracle(bins, y, rows), subsets), rows)
+        return side_by_side((StumpOracle(bins, y, rows), subsets), rows)
 
     def with_categories(self, columns: tuple[int, ...]) -> Stumps:
         return replace(self, categorical=tuple({*self.categorical, *columns}))
@@ -110,6 +110,10 @@ class StumpOracle(Averaging, Listed):
         at, front, back = (self.all_edges(weights)[0] for weights in (d, ahead, behind))
         change = front - back
         return lambda step: kernels.signed_slope(at, change, eta, step)
+
+    def level(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
+        at, front, back = (self._edges(weights)[0] for weights in (d, ahead, behind))
+        return lambda step: kernels.signed_softmax(at + step * (front - back), eta, np.empty_like(at))
 
     @property
     def all_signs(self) -> bool:

@@ -3,19 +3,25 @@
 Under row weights d the edge of a subset is a sum over categories of +s_c or -s_c, with s_c the sum of y_i d_i over the
 rows of category c. So the best of the 2^K subsets is {c : s_c > 0}, found by one histogram of the column. A missing
 value is a category of its own where there are any in training.
+
+The same sums average the class without listing it: over all subsets of a column and both signs, the sum of
+exp(eta * edge) is the product of 2 cosh(eta s_c), and the softmax average of h is tanh(eta s_c) on category c.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from dualboost import kernels
 from dualboost.data import MISSING, Bins
-from dualboost.learners.base import Answer, Learner, Oracle
+from dualboost.learners.averaging import Averaging, Mixture, parted, softmax
+from dualboost.learners.base import Answer, Hypothesis, Learner
 from dualboost.learners.categories import Categories, category_bins, checked_columns
+from dualboost.learners.step_functions import step_scores
 from dualboost.learners.stumps import StumpScores
 from dualboost.rows import Rows
 
@@ -64,19 +70,23 @@ class Subsets(Learner):
         return SubsetOracle(bins, categories, y, rows)
 
 
-class SubsetOracle(Oracle):
-    """Coded columns with their labels."""
+class SubsetOracle(Averaging):
+    """Coded columns with their labels. A mixture is the vote of the constant, then one for each code of each column."""
 
     def __init__(self, bins: Bins, categories: Mapping[int, Categories], y: np.ndarray, rows: Rows):
         self.bins, self.categories, self.rows = bins, categories, rows
         stored = np.zeros(bins.n_features, dtype=np.uint8)
         stored[bins.dense_features] = stored[bins.sparse_features] = 1
-        self._stored = stored > 0
         self.search = kernels.SubsetSearch(
             bins.n_rows, np.ascontiguousarray(y, dtype=np.int8), bins.cut_counts, bins.has_missing & stored,
             bins.dense_codes, bins.dense_features,
             bins.sparse_start, bins.sparse_rows, bins.sparse_codes, bins.sparse_features, bins.sparse_default,
         )  # fmt: skip
+        self._columns = np.flatnonzero(stored).astype(np.int32)
+        codes = (bins.cut_counts + 1 + bins.has_missing)[self._columns]
+        self._exists = np.arange(MISSING + 1) <= bins.cut_counts[self._columns, None]
+        self._exists[:, MISSING] = bins.has_missing[self._columns] > 0
+        self.log_size = float(np.logaddexp.reduce(np.log(2) * np.append(codes, 1.0)))
 
     @property
     def looked(self) -> int:
@@ -89,53 +99,104 @@ class SubsetOracle(Oracle):
         edges = np.array([edge for _, _, edge in found])
         return Answer(subsets, [self.column(subset) for subset in subsets], edges, bound)
 
-    def column(self, subset: Subset) -> np.ndarray:
-        """y_i h(x_i) as int8."""
-        feature, mask = subset
+    def average(self, d: np.ndarray, eta: float) -> tuple[Answer, float]:
+        sums, total, bound = self._sums(d)
+        J, shares = self._shares(sums, total, eta)
+        tables = shares[1:, None] * np.tanh(eta * sums)
+        base = shares[0] * np.tanh(eta * total)
+        mixture = Mixture(np.concatenate([[base], tables.ravel()]))
+        return Answer([mixture], [self.column(mixture)], np.array([base * total + np.sum(tables * sums)]), bound), J
+
+    def slope(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
+        (at, here, _), (front, fore, _), (back, aft, _) = (self._sums(weights) for weights in (d, ahead, behind))
+        change, drift = front - back, fore - aft
+
+        def derivative(step: float) -> float:
+            sums, total = at + step * change, here + step * drift
+            _, shares = self._shares(sums, total, eta)
+            inner = np.sum(np.tanh(eta * sums) * change, axis=1)
+            return float(shares[0] * np.tanh(eta * total) * drift + shares[1:] @ inner)
+
+        return derivative
+
+    def level(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
+        (at, here, _), (front, fore, _), (back, aft, _) = (self._sums(weights) for weights in (d, ahead, behind))
+        return lambda step: self._shares(at + step * (front - back), here + step * (fore - aft), eta)[0]
+
+    def _sums(self, d: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """(s_c of every column by code, the sum of y_i d_i, a bound of the largest edge)."""
+        sums = np.empty((len(self._columns), MISSING + 1))
+        total, bound = self.search.sums(np.ascontiguousarray(d), sums, self.rows.threads)
+        return sums, total, bound
+
+    def _shares(self, sums: np.ndarray, total: float, eta: float) -> tuple[float, np.ndarray]:
+        """J, and the softmax weight of the constant and of each column's subsets."""
+        logs = np.append(_log_two_cosh(eta * total), np.sum(_log_two_cosh(eta * sums) * self._exists, axis=1))
+        joint, shares = softmax(logs)
+        return joint / eta, shares
+
+    def column(self, hypothesis: Hypothesis) -> np.ndarray:
+        """y_i h(x_i): int8 of a subset, float of a mixture."""
+        if isinstance(hypothesis, Mixture):
+            return self.margins([hypothesis], np.ones(1))
+        feature, mask = hypothesis
         out = np.empty(self.bins.n_rows, dtype=np.int8)
         self.search.column(feature, _as_bytes(mask), out, self.rows.threads)
         return out
 
-    def margins(self, hypotheses: Sequence[Subset], w: np.ndarray) -> np.ndarray:
-        base, features, tables = _tables(hypotheses, w)
+    def margins(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
+        votes = self._votes(hypotheses, w)
         out = np.empty(self.bins.n_rows)
-        self.search.margins(base, features, tables, out, self.rows.threads)
+        self.search.margins(votes.base, votes.features, votes.tables, out, self.rows.threads)
         return out
 
-    def predictor(self, hypotheses: Sequence[Subset], w: np.ndarray) -> StumpScores:
-        base, features, tables = _tables(hypotheses, w)
-        missing = np.where(self.bins.has_missing[features] > 0, tables[:, MISSING], 0.0)
-        parts = [
-            self.categories[int(f)].steps(table, score)
-            for f, table, score in zip(features, tables, missing, strict=True)
+    def _votes(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> _Votes:
+        """The ensemble as one table for each column that it uses."""
+        subsets, weights, mixtures = parted(hypotheses, np.asarray(w, dtype=np.float64))
+        base, tables = 0.0, np.zeros((len(self._columns), MISSING + 1))
+        amounts = np.zeros(len(self._columns))
+        for (feature, mask), weight in zip(subsets, weights.tolist(), strict=True):
+            if feature < 0:
+                base += weight
+                continue
+            place = int(np.searchsorted(self._columns, feature))
+            tables[place] += np.where(np.unpackbits(_as_bytes(mask), bitorder="little"), weight, -weight)
+            amounts[place] += abs(weight)
+        for mixture, weight in mixtures:
+            own = mixture.values[1:].reshape(tables.shape)
+            base += weight * float(mixture.values[0])
+            tables += weight * own
+            amounts += abs(weight) * np.abs(own).max(axis=1, initial=0.0)
+        used = np.flatnonzero(amounts)
+        return _Votes(base, self._columns[used], tables[used], amounts[used])
+
+    def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> StumpScores:
+        votes = self._votes(hypotheses, w)
+        missing = np.where(self.bins.has_missing[votes.features] > 0, votes.tables[:, MISSING], 0.0)
+        steps = [
+            self.categories[feature].steps(table, unknown)
+            for feature, table, unknown in zip(votes.features.tolist(), votes.tables, missing.tolist(), strict=True)
         ]
-        used = np.array([feature for feature, _ in hypotheses], dtype=np.int32)
-        return StumpScores(
-            base,
-            features,
-            np.cumsum([0, *(len(cuts) for cuts, _ in parts)], dtype=np.int64),
-            np.concatenate([np.empty(0), *(cuts for cuts, _ in parts)]),
-            np.concatenate([np.empty(0), *(table for _, table in parts)]),
-            missing,
-            np.array([np.abs(w[used == f]).sum() for f in features], dtype=np.float64),
-        )
+        return step_scores(votes.base, votes.features, steps, missing, votes.amounts)
 
     def forget(self) -> None:
         self.search.forget()
 
 
+class _Votes(NamedTuple):
+    """An ensemble by columns: what the constant adds, and the score of each code of each column that is used."""
+
+    base: float
+    features: np.ndarray
+    tables: np.ndarray
+    amounts: np.ndarray
+    """The absolute weight on each column; of a mixture, its largest vote there."""
+
+
+def _log_two_cosh(x):
+    """log(exp(x) + exp(-x)), without overflow."""
+    return np.abs(x) + np.log1p(np.exp(-2 * np.abs(x)))
+
+
 def _as_bytes(mask: int) -> np.ndarray:
     return np.frombuffer(mask.to_bytes(_BYTES, "little"), dtype=np.uint8)
-
-
-def _tables(subsets: Sequence[Subset], w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """(score of the constants, features that are used, the score of each of their codes)."""
-    w = np.asarray(w, dtype=np.float64)
-    chosen = [j for j, (feature, _) in enumerate(subsets) if feature >= 0]
-    base = float(sum(w[j] for j, (feature, _) in enumerate(subsets) if feature < 0))
-    features, place = np.unique(np.array([subsets[j][0] for j in chosen], dtype=np.int32), return_inverse=True)
-    tables = np.zeros((len(features), MISSING + 1))
-    for j, u in zip(chosen, place.ravel().tolist(), strict=True):
-        inside = np.unpackbits(_as_bytes(subsets[j][1]), bitorder="little")
-        tables[u] += np.where(inside, w[j], -w[j])
-    return base, features, tables

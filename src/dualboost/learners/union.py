@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from dualboost.learners.averaging import Averaging, Mixture, parted, softmax
 from dualboost.learners.base import Answer, Hypothesis, Learner, Oracle, Predictor, TakesCategories, ranked
 from dualboost.learners.step_functions import merged
 from dualboost.learners.stumps import StumpScores
 from dualboost.rows import Rows
 
-__all__ = ["SumScores", "Union", "UnionOracle"]
+__all__ = ["AveragedUnion", "SumScores", "Union", "UnionOracle", "side_by_side"]
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,19 @@ class Union(TakesCategories):
             raise ValueError(f"Union takes learners, such as Union((Stumps(), Words())), not {self.learners!r}.")
         object.__setattr__(self, "learners", learners)
 
-    def bind(self, X, y: np.ndarray | None, rows: Rows) -> UnionOracle:
-        return UnionOracle([learner.bind(X, y, rows) for learner in self.learners], rows)
+    def bind(self, X, y: np.ndarray | None, rows: Rows) -> Oracle:
+        return side_by_side([learner.bind(X, y, rows) for learner in self.learners], rows)
 
     def with_categories(self, columns: tuple[int, ...]) -> Union:
         if not any(isinstance(learner, TakesCategories) for learner in self.learners):
             raise ValueError("None of the learners of this Union reads categories: take Stumps() or Trees() as one.")
         return Union(tuple(x.with_categories(columns) if isinstance(x, TakesCategories) else x for x in self.learners))
+
+
+def side_by_side(parts: Sequence[Oracle], rows: Rows) -> Oracle:
+    """The union of bound learners; it can be averaged where all of them can."""
+    averaging = [part for part in parts if isinstance(part, Averaging)]
+    return AveragedUnion(averaging, rows) if len(averaging) == len(parts) else UnionOracle(parts, rows)
 
 
 class UnionOracle(Oracle):
@@ -98,6 +106,69 @@ class UnionOracle(Oracle):
     def forget(self) -> None:
         for part in self.parts:
             part.forget()
+
+
+class AveragedUnion(Averaging):
+    """Bound learners side by side that can all be averaged. The values of a mixture are those of its parts in a row."""
+
+    def __init__(self, parts: Sequence[Averaging], rows: Rows):
+        self.parts, self.rows, self._union = tuple(parts), rows, UnionOracle(parts, rows)
+        self.log_size = float(np.logaddexp.reduce([part.log_size for part in parts]))
+
+    def best(self, d: np.ndarray, k: int = 1) -> Answer:
+        return self._union.best(d, k)
+
+    def average(self, d: np.ndarray, eta: float) -> tuple[Answer, float]:
+        answers, levels = zip(*(part.average(d, eta) for part in self.parts), strict=True)
+        joint, shares = softmax(eta * np.array(levels))
+        values = [share * answer.hypotheses[0].values for share, answer in zip(shares, answers, strict=True)]
+        column = sum(share * answer.columns[0] for share, answer in zip(shares, answers, strict=True))
+        edge = sum(share * answer.edges[0] for share, answer in zip(shares, answers, strict=True))
+        bound = max(answer.bound for answer in answers)
+        return Answer([Mixture(np.concatenate(values))], [column], np.array([edge]), bound), joint / eta
+
+    def slope(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
+        levels = [part.level(d, ahead, behind, eta) for part in self.parts]
+        slopes = [part.slope(d, ahead, behind, eta) for part in self.parts]
+
+        def derivative(step: float) -> float:
+            _, shares = softmax(eta * np.array([level(step) for level in levels]))
+            return float(shares @ [slope(step) for slope in slopes])
+
+        return derivative
+
+    def level(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
+        levels = [part.level(d, ahead, behind, eta) for part in self.parts]
+        return lambda step: softmax(eta * np.array([level(step) for level in levels]))[0] / eta
+
+    def column(self, hypothesis: Hypothesis) -> np.ndarray:
+        if isinstance(hypothesis, Mixture):
+            return self.margins([hypothesis], np.ones(1))
+        return self._union.column(hypothesis)
+
+    def margins(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
+        return self._union.margins(*self._by_parts(hypotheses, w))
+
+    def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> Predictor:
+        return self._union.predictor(*self._by_parts(hypotheses, w))
+
+    def _by_parts(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> tuple[list[Hypothesis], np.ndarray]:
+        """The same ensemble with a mixture of each part in the place of one of all."""
+        keys, weights, mixtures = parted(hypotheses, w)
+        for mixture, weight in mixtures:
+            values = np.split(mixture.values, np.cumsum(self._sizes)[:-1])
+            keys += [(number, Mixture(own)) for number, own in enumerate(values)]
+            weights = np.append(weights, [weight] * len(values))
+        return keys, weights
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """How many values a mixture of each part has."""
+        d = np.array(self.rows.prior)
+        return [len(part.average(d, 1.0)[0].hypotheses[0].values) for part in self.parts]
+
+    def forget(self) -> None:
+        self._union.forget()
 
 
 @dataclass(frozen=True, eq=False)

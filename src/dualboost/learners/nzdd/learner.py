@@ -110,6 +110,10 @@ class NZDDOracle(Averaging):
 
         return slope
 
+    def level(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
+        (at, t), (front, f), (back, b) = (self._sums(weights) for weights in (d, ahead, behind))
+        return lambda step: self._softmax(at + step * (front - back), t + step * (f - b), eta)[0]
+
     def _softmax(self, sums: np.ndarray, all_rows: float, eta: float) -> tuple[float, np.ndarray]:
         """J, and the net flow on each edge, its total last: a diagram of one node has a path and no edges."""
         right, wrong = (push(self.diagram, sums, sign * 2 * eta) for sign in (1, -1))

@@ -31,9 +31,12 @@ from dualboost.boosters import (
     sparse,
 )
 from dualboost.game import State
+from dualboost.learners import subsets
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.learners.stumps import StumpOracle
+from dualboost.learners.subsets import SubsetOracle
 from dualboost.learners.trees import TreeOracle
+from dualboost.learners.union import UnionOracle
 from dualboost.losses import Exponential, Logistic, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped, groups
@@ -75,6 +78,9 @@ CHECKS = {
     "best matrix column": lambda: test_learners.check_best(LEARNERS["matrix, reals"]),
     "best stump": lambda: test_learners.check_best(LEARNERS["stumps, missing"]),
     "stump ensemble": lambda: [test_learners.check_ensemble(LEARNERS["stumps, missing"], seed) for seed in range(3)],
+    "best subset": lambda: [test_learners.check_best(LEARNERS["subsets"], seed) for seed in range(3)],
+    "subset ensemble": lambda: [test_learners.check_ensemble(LEARNERS["subsets"], seed) for seed in range(3)],
+    "best of a union": lambda: [test_learners.check_best(LEARNERS["union"], seed) for seed in range(3)],
     "optimal tree": lambda: test_learners.check_best(LEARNERS["trees, optimal"]),
     "greedy tree": lambda: [test_learners.check_best(LEARNERS["trees, greedy"], seed) for seed in range(6)],
     "tree ensemble": lambda: [test_learners.check_ensemble(LEARNERS["trees, greedy"], seed) for seed in range(3)],
@@ -217,6 +223,21 @@ FAULTS = {
     ),
     "constant vote forgotten": Fault(
         StumpOracle, "predictor", result(lambda p: replace(p, base=0.0)), ("stump ensemble",)
+    ),
+    "bound of subsets 10 % too small": Fault(
+        SubsetOracle, "best", result(lambda a: replace(a, bound=0.9 * a.bound)), ("best subset",)
+    ),
+    "masks of subsets moved by a code": Fault(
+        subsets, "_as_bytes", lambda f: lambda mask: f(mask >> 1), ("best subset",)
+    ),
+    "missing categories on the wrong side": Fault(
+        SubsetOracle, "predictor", result(lambda p: replace(p, missing=-p.missing)), ("subset ensemble",)
+    ),
+    "unions forget a part": Fault(
+        UnionOracle,
+        "__init__",
+        lambda f: lambda self, parts, rows: f(self, parts[:1], rows),
+        ("best of a union",),
     ),
     "bound of trees 10 % too small": Fault(
         TreeOracle, "best", result(lambda a: replace(a, bound=0.9 * a.bound)), ("optimal tree",)

@@ -52,6 +52,24 @@ class Bins:
         """The number of cuts of each column."""
         return np.diff(self.cut_start).astype(np.int32)
 
+    @property
+    def stored(self) -> np.ndarray:
+        """Which columns are in one of the lists, as 0 and 1."""
+        stored = np.zeros(self.n_features, dtype=np.uint8)
+        stored[self.dense_features] = stored[self.sparse_features] = 1
+        return stored
+
+    def search_arrays(self, y: np.ndarray) -> tuple:
+        """What the compiled searches take, for labels of +1 and -1.
+
+        A column that is missing everywhere is constant: it is not stored and has no hypotheses.
+        """
+        return (
+            self.n_rows, np.ascontiguousarray(y, dtype=np.int8), self.cut_counts, self.has_missing & self.stored,
+            self.dense_codes, self.dense_features,
+            self.sparse_start, self.sparse_rows, self.sparse_codes, self.sparse_features, self.sparse_default,
+        )  # fmt: skip
+
 
 def bin_columns(X: Any, weights: Any = None, max_bins: int = 255, threads: int = 1) -> Bins:
     """Bin the columns of X, an array (any strides) or a scipy sparse matrix; NaN is missing, infinity is refused.

@@ -1,5 +1,6 @@
 // Decision stumps on binned data: the exact best hypotheses of the whole class under given row weights.
 #include "stumps.hpp"
+#include "stumps_arrays.hpp"
 #include "stumps_engine.hpp"
 #include "stumps_rows.hpp"
 
@@ -144,21 +145,9 @@ template <class Work> void StumpSearch::over_rows(size_t passes, int threads, co
 // ---- Python --------------------
 
 void bind_stumps(nb::module_ &m) {
-    nb::class_<StumpSearch>(m, "StumpSearch", "The best stumps of the whole class, exactly, for given row weights.")
-        .def(
-            "__init__",
-            [](StumpSearch *self, int64_t n_rows, Vector<const int8_t> y, Vector<const int32_t> cut_counts,
-               Vector<const uint8_t> has_missing, Grid<const uint8_t> dense_codes, Vector<const int32_t> dense_features,
-               Vector<const int64_t> sparse_start, Vector<const int32_t> sparse_rows, Vector<const uint8_t> sparse_codes,
-               Vector<const int32_t> sparse_features, Vector<const uint8_t> sparse_default) {
-                new (self) StumpSearch(StumpArrays{n_rows, y, cut_counts, has_missing, dense_codes, dense_features,
-                                                   sparse_start, sparse_rows, sparse_codes, sparse_features,
-                                                   sparse_default});
-            },
-            nb::arg("n_rows"), nb::arg("y").noconvert(), nb::arg("cut_counts").noconvert(),
-            nb::arg("has_missing").noconvert(), nb::arg("dense_codes").noconvert(), nb::arg("dense_features").noconvert(),
-            nb::arg("sparse_start").noconvert(), nb::arg("sparse_rows").noconvert(), nb::arg("sparse_codes").noconvert(),
-            nb::arg("sparse_features").noconvert(), nb::arg("sparse_default").noconvert())
+    nb::class_<StumpSearch> search(m, "StumpSearch", "The best stumps of the whole class, exactly, for given row weights.");
+    take_arrays(search);
+    search
         .def("best", &StumpSearch::best, nb::arg("d").noconvert(), nb::arg("k") = 1, nb::arg("threads") = 1,
              "(features, cuts, missing_right, signed edges, bound): the best hypothesis of each of the k best groups.")
         .def("column", &StumpSearch::column, nb::arg("feature"), nb::arg("cut"), nb::arg("missing_right"),

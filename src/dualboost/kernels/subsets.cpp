@@ -1,4 +1,5 @@
 // Subsets of categories: the best of all under given row weights, exactly, and what they say about rows.
+#include "stumps_arrays.hpp"
 #include "subsets_engine.hpp"
 
 #include <memory>
@@ -10,7 +11,10 @@ namespace {
 
 class SubsetSearch {
 public:
-    explicit SubsetSearch(const StumpArrays &arrays) : engine_(arrays) {}
+    explicit SubsetSearch(const StumpArrays &arrays) {
+        nb::gil_scoped_release release;
+        engine_ = std::make_unique<SubsetEngine>(arrays);
+    }
 
     nb::tuple best(const Vector<const double> &d, int64_t k, int threads) {
         require(static_cast<int64_t>(d.shape(0)) == rows(), "d must have n_rows entries");
@@ -20,13 +24,13 @@ public:
         {
             nb::gil_scoped_release release;
             lock.lock();
-            engine_.best(d.data(), static_cast<size_t>(k), threads);
+            engine_->best(d.data(), static_cast<size_t>(k), threads);
         }
         nb::list found;
-        for (const Subset &subset : engine_.found())
+        for (const Subset &subset : engine_->found())
             found.append(nb::make_tuple(subset.feature, nb::bytes(subset.mask.data(), subset.mask.size()),
                                         static_cast<double>(subset.edge) / kFixedOne));
-        return nb::make_tuple(found, bound(engine_.largest()));
+        return nb::make_tuple(found, bound(engine_->largest()));
     }
 
     void column(int32_t feature, const Vector<const uint8_t> &mask, const Vector<int8_t> &out, int threads) const {
@@ -34,7 +38,7 @@ public:
         require(mask.shape(0) == kCodes / 8, "a mask must have 32 bytes");
         require(threads >= 1, "threads must be at least 1");
         check_feature(feature);
-        if (feature >= 0) check_mask(engine_.layout, static_cast<size_t>(feature), mask.data());
+        if (feature >= 0) check_mask(engine_->layout, static_cast<size_t>(feature), mask.data());
         std::array<int8_t, kCodes> table = votes(feature, mask.data());
         int8_t *data = out.data();
         nb::gil_scoped_release release;
@@ -44,7 +48,7 @@ public:
     // Cells of codes that a column does not have are zero.
     nb::tuple sums(const Vector<const double> &d, const Grid<double> &out, int threads) {
         require(static_cast<int64_t>(d.shape(0)) == rows(), "d must have n_rows entries");
-        require(out.shape(0) == engine_.columns() && out.shape(1) == kCodes,
+        require(out.shape(0) == engine_->columns() && out.shape(1) == kCodes,
                 "out must have a row of 256 cells for each column that varies");
         require(threads >= 1, "threads must be at least 1");
         double *data = out.data();
@@ -54,14 +58,14 @@ public:
             nb::gil_scoped_release release;
             lock.lock();
             std::fill(data, data + out.size(), 0.0);
-            largest = engine_.all_sums(d.data(), threads, [&](size_t column, const CodeSums &found) {
+            largest = engine_->all_sums(d.data(), threads, [&](size_t column, const CodeSums &found) {
                 double *row = data + column * kCodes;
                 row[0] = static_cast<double>(found.cells[0]) / kFixedOne;
                 found.down_to_code_one(
                     [&](int code) { row[code] = static_cast<double>(found.cells[code]) / kFixedOne; });
             });
         }
-        return nb::make_tuple(static_cast<double>(engine_.total()) / kFixedOne, bound(largest));
+        return nb::make_tuple(static_cast<double>(engine_->total()) / kFixedOne, bound(largest));
     }
 
     // The tables hold one score for each code of each feature, which ascend.
@@ -79,7 +83,7 @@ public:
         }
         double *data = out.data();
         nb::gil_scoped_release release;
-        StumpTables scores(engine_.layout, base, {features.data(), features.data() + n},
+        StumpTables scores(engine_->layout, base, {features.data(), features.data() + n},
                            {tables.data(), tables.data() + n * kCodes});
         over_rows(threads, [&](int64_t begin, int64_t end) { scores.margins(begin, end, data); });
     }
@@ -87,16 +91,16 @@ public:
     void forget() {
         nb::gil_scoped_release release;
         std::lock_guard<std::mutex> lock(mutex_);
-        engine_.forget();
+        engine_->forget();
     }
 
-    int64_t looked() const { return engine_.looked(); }
+    int64_t looked() const { return engine_->looked(); }
 
 private:
-    SubsetEngine engine_;
+    std::unique_ptr<SubsetEngine> engine_;
     std::mutex mutex_;  // calls from several Python threads share the workspace
 
-    int64_t rows() const { return engine_.layout.rows(); }
+    int64_t rows() const { return engine_->layout.rows(); }
 
     // Each weight was rounded by at most half a unit; the next floats cover the rounding of this formula.
     double bound(int64_t largest) const {
@@ -105,9 +109,9 @@ private:
     }
 
     void check_feature(int32_t feature) const {
-        require(feature >= -1 && feature < static_cast<int64_t>(engine_.layout.features()),
+        require(feature >= -1 && feature < static_cast<int64_t>(engine_->layout.features()),
                 "a feature index is outside -1..n_features-1");
-        require(feature < 0 || engine_.layout.home(static_cast<size_t>(feature)) != Home::nowhere,
+        require(feature < 0 || engine_->layout.home(static_cast<size_t>(feature)) != Home::nowhere,
                 "a feature has no categories to choose from");
     }
 
@@ -119,17 +123,17 @@ private:
     }
 
     void write(int32_t feature, const std::array<int8_t, kCodes> &table, int64_t begin, int64_t end, int8_t *out) const {
-        const int8_t *y = engine_.layout.y();
+        const int8_t *y = engine_->layout.y();
         size_t f = static_cast<size_t>(feature);
-        if (feature >= 0 && engine_.layout.home(f) == Home::dense) {
-            const uint8_t *codes = engine_.layout.dense(f);
+        if (feature >= 0 && engine_->layout.home(f) == Home::dense) {
+            const uint8_t *codes = engine_->layout.dense(f);
             for (int64_t i = begin; i < end; ++i) out[i] = static_cast<int8_t>(table[codes[i]] * y[i]);
             return;
         }
-        int8_t usual = feature < 0 ? int8_t{1} : table[engine_.layout.sparse(f).fallback];
+        int8_t usual = feature < 0 ? int8_t{1} : table[engine_->layout.sparse(f).fallback];
         for (int64_t i = begin; i < end; ++i) out[i] = static_cast<int8_t>(usual * y[i]);
         if (feature < 0) return;
-        const SparseColumn &column = engine_.layout.sparse(f);
+        const SparseColumn &column = engine_->layout.sparse(f);
         Span span = rows_between(column, begin, end);
         for (int64_t k = span.first; k < span.last; ++k)
             out[column.rows[k]] = static_cast<int8_t>(table[column.codes[k]] * y[column.rows[k]]);
@@ -145,22 +149,9 @@ private:
 }  // namespace
 
 void bind_subsets(nb::module_ &m) {
-    nb::class_<SubsetSearch>(m, "SubsetSearch", "The best subsets of categories, exactly, for given row weights.")
-        .def(
-            "__init__",
-            [](SubsetSearch *self, int64_t n_rows, Vector<const int8_t> y, Vector<const int32_t> cut_counts,
-               Vector<const uint8_t> has_missing, Grid<const uint8_t> dense_codes, Vector<const int32_t> dense_features,
-               Vector<const int64_t> sparse_start, Vector<const int32_t> sparse_rows, Vector<const uint8_t> sparse_codes,
-               Vector<const int32_t> sparse_features, Vector<const uint8_t> sparse_default) {
-                StumpArrays arrays{n_rows,       y,           cut_counts,   has_missing,     dense_codes,   dense_features,
-                                   sparse_start, sparse_rows, sparse_codes, sparse_features, sparse_default};
-                nb::gil_scoped_release release;
-                new (self) SubsetSearch(arrays);
-            },
-            nb::arg("n_rows"), nb::arg("y").noconvert(), nb::arg("cut_counts").noconvert(),
-            nb::arg("has_missing").noconvert(), nb::arg("dense_codes").noconvert(), nb::arg("dense_features").noconvert(),
-            nb::arg("sparse_start").noconvert(), nb::arg("sparse_rows").noconvert(), nb::arg("sparse_codes").noconvert(),
-            nb::arg("sparse_features").noconvert(), nb::arg("sparse_default").noconvert())
+    nb::class_<SubsetSearch> search(m, "SubsetSearch", "The best subsets of categories, exactly, for given row weights.");
+    take_arrays(search);
+    search
         .def("best", &SubsetSearch::best, nb::arg("d").noconvert(), nb::arg("k") = 1, nb::arg("threads") = 1,
              "([(feature, mask of 32 bytes, signed edge), ...], bound): the best subset of each of the k best columns.")
         .def("sums", &SubsetSearch::sums, nb::arg("d").noconvert(), nb::arg("out").noconvert(), nb::arg("threads") = 1,

@@ -77,15 +77,8 @@ class StumpOracle(Averaging, Listed):
 
     def __init__(self, bins: Bins, y: np.ndarray, rows: Rows):
         self.bins, self.y, self.rows = bins, y, rows
-        # A column that is missing everywhere is constant: it is not stored and has no stumps.
-        stored = np.zeros(bins.n_features, dtype=np.uint8)
-        stored[bins.dense_features] = stored[bins.sparse_features] = 1
-        self.search = kernels.StumpSearch(
-            bins.n_rows, np.ascontiguousarray(y, dtype=np.int8), bins.cut_counts, bins.has_missing & stored,
-            bins.dense_codes, bins.dense_features,
-            bins.sparse_start, bins.sparse_rows, bins.sparse_codes, bins.sparse_features, bins.sparse_default,
-        )  # fmt: skip
-        self.index = StumpIndex(bins.cut_counts, bins.has_missing & stored)
+        self.search = kernels.StumpSearch(*bins.search_arrays(y))
+        self.index = StumpIndex(bins.cut_counts, bins.has_missing & bins.stored)
         self.log_size = float(np.log(2 * len(self.index)))
         self._kept: tuple[np.ndarray, np.ndarray, float] | None = None
 

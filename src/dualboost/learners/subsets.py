@@ -75,14 +75,8 @@ class SubsetOracle(Averaging):
 
     def __init__(self, bins: Bins, categories: Mapping[int, Categories], y: np.ndarray, rows: Rows):
         self.bins, self.categories, self.rows = bins, categories, rows
-        stored = np.zeros(bins.n_features, dtype=np.uint8)
-        stored[bins.dense_features] = stored[bins.sparse_features] = 1
-        self.search = kernels.SubsetSearch(
-            bins.n_rows, np.ascontiguousarray(y, dtype=np.int8), bins.cut_counts, bins.has_missing & stored,
-            bins.dense_codes, bins.dense_features,
-            bins.sparse_start, bins.sparse_rows, bins.sparse_codes, bins.sparse_features, bins.sparse_default,
-        )  # fmt: skip
-        self._columns = np.flatnonzero(stored).astype(np.int32)
+        self.search = kernels.SubsetSearch(*bins.search_arrays(y))
+        self._columns = np.flatnonzero(bins.stored).astype(np.int32)
         codes = (bins.cut_counts + 1 + bins.has_missing)[self._columns]
         self._exists = np.arange(MISSING + 1) <= bins.cut_counts[self._columns, None]
         self._exists[:, MISSING] = bins.has_missing[self._columns] > 0

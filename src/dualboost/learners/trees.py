@@ -125,15 +125,8 @@ class TreeOracle(Oracle):
         self, learner: Trees, bins: Bins, y: np.ndarray, rows: Rows, categories: Mapping[int, Categories] | None = None
     ):
         self.learner, self.bins, self.rows, self.categories = learner, bins, rows, categories or {}
-        # A column that is missing everywhere is constant: it is not stored and has no splits.
-        stored = np.zeros(bins.n_features, dtype=np.uint8)
-        stored[bins.dense_features] = stored[bins.sparse_features] = 1
-        self.search = kernels.TreeSearch(
-            bins.n_rows, np.ascontiguousarray(y, dtype=np.int8), bins.cut_counts, bins.has_missing & stored,
-            bins.dense_codes, bins.dense_features,
-            bins.sparse_start, bins.sparse_rows, bins.sparse_codes, bins.sparse_features, bins.sparse_default,
-            np.isin(np.arange(bins.n_features), list(categories)).astype(np.uint8) if categories else None,
-        )  # fmt: skip
+        named = np.isin(np.arange(bins.n_features), list(categories)).astype(np.uint8) if categories else None
+        self.search = kernels.TreeSearch(*bins.search_arrays(y), named)
 
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         nodes, start, edges, bound = self._ask(np.ascontiguousarray(d), k)

@@ -126,7 +126,7 @@ class TreeOracle(Oracle):
     ):
         self.learner, self.bins, self.rows, self.categories = learner, bins, rows, categories or {}
         named = np.isin(np.arange(bins.n_features), list(categories)).astype(np.uint8) if categories else None
-        self.search = kernels.TreeSearch(*bins.search_arrays(y), named)
+        self.search = kernels.TreeSearch(*bins.search_arrays(y), categorical=named)
 
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         nodes, start, edges, bound = self._ask(np.ascontiguousarray(d), k)

@@ -227,8 +227,8 @@ FAULTS = {
     "bound of subsets 10 % too small": Fault(
         SubsetOracle, "best", result(lambda a: replace(a, bound=0.9 * a.bound)), ("best subset",)
     ),
-    "masks of subsets moved by a code": Fault(
-        subsets, "_as_bytes", lambda f: lambda mask: f(mask >> 1), ("best subset",)
+    "subsets lose a category": Fault(
+        subsets, "_as_bytes", lambda f: lambda mask: f(mask & (mask - 1)), ("best subset", "subset ensemble")
     ),
     "missing categories on the wrong side": Fault(
         SubsetOracle, "predictor", result(lambda p: replace(p, missing=-p.missing)), ("subset ensemble",)

@@ -24,6 +24,10 @@ SPARSE_MIN_ROWS = 1_000
 SPARSE_MIN_CELLS = 1 << 24
 
 
+_Array = np.ndarray
+SearchArrays = tuple[int, _Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array]
+
+
 @dataclass(frozen=True, eq=False)
 class Bins:
     """The codes of all columns that vary, each stored in full or as the exceptions to its default code.
@@ -59,7 +63,7 @@ class Bins:
         stored[self.dense_features] = stored[self.sparse_features] = 1
         return stored
 
-    def search_arrays(self, y: np.ndarray) -> tuple:
+    def search_arrays(self, y: np.ndarray) -> SearchArrays:
         """What the compiled searches take, for labels of +1 and -1.
 
         A column that is missing everywhere is constant: it is not stored and has no hypotheses.

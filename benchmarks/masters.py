@@ -22,7 +22,7 @@ from dualboost.boosters import ERLPBoost, LPBoost, SoftBoost
 from dualboost.boosters.column_generation import new_atoms, optimum, signed_columns
 from dualboost.game import Game, rounds
 from dualboost.losses import SoftMargin
-from dualboost.master import descend, entropy_projection
+from dualboost.master import L1Ball, descend, entropy_projection
 from dualboost.sets import Capped
 
 
@@ -95,7 +95,7 @@ def inner_problem(m: int, at: Iterable[int], nu: float = 0.1, tol: float = 0.01)
             used = np.union1d(np.flatnonzero(state.w), [state.pool.number(answer.hypotheses[0])])
             columns = game.columns_of(state.pool.keys[j] for j in used)
             w = np.concatenate([state.w, np.zeros(len(state.pool) - len(state.w))])[used]
-            ours = seconds(lambda columns=columns, w=w: descend(loss, columns, w, 1.0, tol / 100))
+            ours = seconds(lambda columns=columns, w=w: descend(loss, columns, w, L1Ball(1.0), tol / 100))
             whole = conic_seconds(lambda cp, d, columns=columns: _smoothed_edge(cp, d, columns, loss.eta), m, nu)
             yield (
                 state.t,

@@ -9,7 +9,7 @@ from scipy.optimize import linprog, nnls
 
 import reference
 from dualboost.losses import SoftMargin
-from dualboost.master import EdgeProgram, descend, entropy_projection, l1_quadratic, nonnegative_quadratic
+from dualboost.master import EdgeProgram, L1Ball, descend, entropy_projection, l1_quadratic, nonnegative_quadratic
 from dualboost.rows import Rows
 from dualboost.sets import Capped, Simplex
 
@@ -38,7 +38,7 @@ def test_nonnegative_quadratic_is_nnls(seed, warm):
 def test_l1_quadratic_meets_its_conditions(seed, budget):
     """On the ball the slopes in use share one price, which no other exceeds; inside it all slopes are 0."""
     H, c = quadratic(seed)
-    x = l1_quadratic(H, c, budget, np.zeros(12))
+    x = l1_quadratic(H, c, L1Ball(budget), np.zeros(12))
     slope, mass = c - H @ x, np.abs(x).sum()
     assert mass <= budget * (1 + 1e-9)
     used, price = x != 0, np.abs(slope).max()
@@ -94,7 +94,7 @@ def test_the_entropy_regularised_master_is_the_conic_one(nu, eta):
     rng = np.random.default_rng(3)
     columns, caps = rng.choice([-1.0, 1.0], (8, 30)), np.full(30, 1 / (nu * 30))
     loss = SoftMargin(Capped(nu=nu), eta).bind(Rows.of(30))
-    w, z, _ = descend(loss, columns, np.zeros(8), 1.0, 1e-8)
+    w, z, _ = descend(loss, columns, np.zeros(8), L1Ball(1.0), 1e-8)
     x = cp.Variable(30)
     smallest = reference.conic(
         cp.norm_inf(columns @ x) + cp.sum(cp.rel_entr(x, np.full(30, 1 / 30))) / eta,

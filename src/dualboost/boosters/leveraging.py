@@ -17,7 +17,7 @@ from scipy.special import expit
 from dualboost.boosters.base import Booster, Burst
 from dualboost.boosters.leveraging_block import Block, all_of, block_of_all, block_of_answer, block_of_used, pick
 from dualboost.game import Game, Pool, State
-from dualboost.learners.base import Answer, Listed
+from dualboost.learners.base import Answer, Directed, Listed
 from dualboost.losses import Logistic, LogisticDifference, LogisticMixture, Loss
 
 __all__ = ["Leveraging"]
@@ -100,6 +100,8 @@ class Leveraging(Booster):
             )
         if game.budget < np.inf:
             raise ValueError("Leveraging has no budget for the ensemble's weight: pass budget=numpy.inf.")
+        if self.template == "mixed" and isinstance(game.oracle, Directed):
+            raise ValueError('template="mixed" moves weights both ways, which `monotone` forbids: take "sequential".')
         if self.estimate and not isinstance(game.loss, LogisticMixture):
             raise ValueError(
                 "Only the noise rate of a LogisticMixture can be estimated: set estimate=0 for other losses."

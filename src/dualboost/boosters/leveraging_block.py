@@ -40,7 +40,9 @@ def all_of(game: Game) -> Listed:
     """The oracle as one that can list its class."""
     if isinstance(game.oracle, Listed):
         return game.oracle
-    raise ValueError('template="parallel" needs a class that can be listed, such as Matrix() or Stumps().')
+    raise ValueError(
+        'template="parallel" needs a class that can be listed, such as Matrix(), or Stumps() without monotone.'
+    )
 
 
 def block_of_answer(game: Game, state: State, answer: Answer) -> Block:

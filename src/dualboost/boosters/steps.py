@@ -29,7 +29,9 @@ def averaging(game: Game) -> Averaging:
     """The oracle of a game whose class can be averaged; any other is refused."""
     if isinstance(game.oracle, Averaging):
         return game.oracle
-    raise ValueError("FrankWolfe needs a class that can be averaged: use it with Matrix(), Stumps() or NZDD(...).")
+    raise ValueError(
+        "FrankWolfe needs a class that can be averaged: use it with Matrix(), Stumps() without monotone, or NZDD(...)."
+    )
 
 
 def eta_for(game: Game, accuracy: float) -> float:

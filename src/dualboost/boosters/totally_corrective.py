@@ -14,8 +14,8 @@ import numpy as np
 from dualboost.boosters.base import Booster, Burst, check_columns, kept_columns
 from dualboost.boosters.corrective import first_state, smoothed_gap, smoothing_of
 from dualboost.game import Game, State, reached
-from dualboost.learners.base import Answer
-from dualboost.master import descend
+from dualboost.learners.base import Answer, Directed
+from dualboost.master import L1Ball, descend
 
 __all__ = ["ERLPBoost", "TotallyCorrective", "rounds_needed"]
 
@@ -71,11 +71,13 @@ class TotallyCorrective(Booster):
         w = np.concatenate([state.w, np.zeros(len(state.pool) - len(state.w))])
         # A hypothesis without weight is left out: should it matter again, the learner will name it again.
         used = np.union1d(np.flatnonzero(w), new)
-        columns = np.stack(kept_columns(game, [state.pool.keys[j] for j in used], answer)).astype(np.float64)
+        keys = [state.pool.keys[j] for j in used]
+        columns = np.stack(kept_columns(game, keys, answer)).astype(np.float64)
+        directed = game.oracle.directed(keys) if isinstance(game.oracle, Directed) else None
         # While the smoothing is coarse an exact answer is not worth its time.
         share = 0.0 if self.smoothing == "fixed" else _SHARE
         inner = max(accuracy / 100, share * smoothed_gap(game, state, answer))
-        w[used], z, d = descend(loss, columns, w[used], game.budget, inner)
+        w[used], z, d = descend(loss, columns, w[used], L1Ball(game.budget, directed), inner)
         return replace(state, w=w, z=z, d=d, loss=loss, t=state.t + 1, memory=accuracy)
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:

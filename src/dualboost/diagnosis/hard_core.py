@@ -19,6 +19,7 @@ from dualboost.diagnosis.margin import LISTED, largest_margin
 from dualboost.diagnosis.rates import promises
 from dualboost.diagnosis.report import Diagnosis
 from dualboost.learners import Learner, Matrix, Oracle, Stumps
+from dualboost.learners.base import Directed
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.rows import Rows
 
@@ -157,6 +158,8 @@ def _best_search(oracle: MatrixOracle, duplicates: Duplicates, max_rounds: int, 
 
 
 def _of_class(oracle: Oracle, duplicates: Duplicates, max_rounds: int, watch: Watch | None) -> Diagnosis:
+    if isinstance(oracle, Directed):
+        raise ValueError("A diagnosis is of hypotheses that count with both signs: use Stumps() without monotone.")
     finding = CoreSearch(oracle, duplicates.copy_of).run(max_rounds, watch)
     verdict = verify(oracle, finding)
     kept = np.flatnonzero(verdict.w)

@@ -106,6 +106,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_each_against_rest(self, data: TrainingData) -> None:
         """One model a class. The least of their values is reached, and none of all votes exceeds the least bound."""
+        check_no_direction(self, len(data.classes))
         self.estimators_ = [clone(self) for _ in data.classes]
         for k, model in enumerate(self.estimators_):
             part = data.against_rest(k)
@@ -202,6 +203,12 @@ def check_learner(learner, max_bins: int) -> Learner:
     if not (learner is None or isinstance(learner, Learner)):
         raise ValueError(f"learner must be one of dualboost.learners, such as Stumps(), or None, not {learner!r}.")
     return Stumps(max_bins) if learner is None else learner
+
+
+def check_no_direction(model, n_classes: int) -> None:
+    """Refuse `monotone` for several classes: a vote cannot rise for each of them, and shares of votes do neither."""
+    if getattr(getattr(model, "learner", None), "monotone", ()):
+        raise ValueError(f"monotone speaks of the vote for one of two classes, and y has {n_classes}: drop it.")
 
 
 def check_booster(booster) -> None:

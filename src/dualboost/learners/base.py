@@ -15,7 +15,7 @@ import numpy as np
 
 from dualboost.rows import Rows
 
-__all__ = ["Answer", "Hypothesis", "Learner", "Listed", "Oracle", "Predictor", "TakesCategories", "ranked"]
+__all__ = ["Answer", "Directed", "Hypothesis", "Learner", "Listed", "Oracle", "Predictor", "TakesCategories", "ranked"]
 
 _TIE = 1e-12
 
@@ -105,6 +105,17 @@ class Listed(Oracle):
     @abstractmethod
     def row_mass(self, chosen: np.ndarray) -> float:
         """The largest sum over the chosen columns of the sizes of one row's entries."""
+
+
+class Directed(Oracle):
+    """An oracle of which some hypotheses count with one sign only: in an ensemble their weight is never negative.
+
+    An answer holds no such hypothesis with a negative edge, and its bound is over what may enter.
+    """
+
+    @abstractmethod
+    def directed(self, hypotheses: Sequence[Hypothesis]) -> np.ndarray:
+        """Which of these hypotheses, as a mask."""
 
 
 class Predictor(ABC):

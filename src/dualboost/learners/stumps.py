@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +19,7 @@ from dualboost.data import Bins, bin_columns
 from dualboost.learners.averaging import Averaging, Mixture, parted
 from dualboost.learners.base import Answer, Hypothesis, Listed, Oracle, Predictor, TakesCategories
 from dualboost.learners.categories import checked_columns, without_features
+from dualboost.learners.monotone import MonotoneOracle, checked_directions, directions_for
 from dualboost.learners.stump_index import StumpIndex
 from dualboost.learners.stump_tally import Stump, listed_stumps, tally_stumps
 from dualboost.rows import Rows
@@ -36,6 +38,9 @@ class Stumps(TakesCategories):
     categorical : tuple of int, default ()
         The columns that hold categories, whole numbers from 0 on: their hypotheses are those of `Subsets`, and the
         class is the `Union` of both. Data frames say themselves which columns these are.
+    monotone : sequence of (feature, +1 or -1), or one number of -1, 0 or 1 for each feature; optional
+        Features with which the vote for the second class may only rise (+1) or only fall (-1), exactly. It orders the
+        present values; missing ones stand where they help. For two classes.
 
     Examples
     --------
@@ -50,26 +55,34 @@ class Stumps(TakesCategories):
 
     max_bins: int = 255
     categorical: tuple[int, ...] = ()
+    monotone: Any = ()
 
     def __post_init__(self):
         object.__setattr__(self, "categorical", checked_columns(self.categorical, "categorical"))
+        object.__setattr__(self, "monotone", checked_directions(self.monotone))
 
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> Oracle:
         if y is None:
             raise ValueError("Stumps need labels: bind(X, y, rows) with a y of +1 and -1.")
+        directions = directions_for(self.monotone, X.shape[1])
         weights = None if rows.uniform else rows.prior
+        bins = bin_columns(X, weights, self.max_bins, rows.threads)
         if not self.categorical:
-            return StumpOracle(bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
+            return _directed(StumpOracle(bins, y, rows), directions)
         # These build on stumps: they cannot be imported above.
         from dualboost.learners.subsets import Subsets
         from dualboost.learners.union import side_by_side
 
         subsets = Subsets(self.categorical).bind(X, y, rows)
-        bins = without_features(bin_columns(X, weights, self.max_bins, rows.threads), self.categorical)
-        return side_by_side((StumpOracle(bins, y, rows), subsets), rows)
+        stumps = StumpOracle(without_features(bins, self.categorical), y, rows)
+        return side_by_side((_directed(stumps, directions), subsets), rows)
 
     def with_categories(self, columns: tuple[int, ...]) -> Stumps:
         return replace(self, categorical=tuple({*self.categorical, *columns}))
+
+
+def _directed(oracle: StumpOracle, directions: np.ndarray) -> StumpOracle | MonotoneOracle:
+    return MonotoneOracle(oracle, directions) if directions.any() else oracle
 
 
 class StumpOracle(Averaging, Listed):

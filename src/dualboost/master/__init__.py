@@ -8,7 +8,7 @@ from dualboost.master.line_search import longest_ascent
 from dualboost.master.linear import EdgeProgram
 from dualboost.master.newton import descend
 from dualboost.master.projection import entropy_projection
-from dualboost.master.quadratic import l1_quadratic, nonnegative_quadratic
+from dualboost.master.quadratic import L1Ball, l1_quadratic, nonnegative_quadratic
 from dualboost.master.separation import PROOF, Separation, separate
 from dualboost.master.spectral import largest_singular_value
 
@@ -16,6 +16,7 @@ __all__ = [
     "PROOF",
     "BalancedBox",
     "EdgeProgram",
+    "L1Ball",
     "Separation",
     "centred",
     "core_program",

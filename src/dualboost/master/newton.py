@@ -10,7 +10,7 @@ import numpy as np
 
 from dualboost.losses import Loss
 from dualboost.master.line_search import newton_ascent
-from dualboost.master.quadratic import l1_quadratic
+from dualboost.master.quadratic import L1Ball, l1_quadratic
 
 __all__ = ["damped", "descend"]
 
@@ -18,21 +18,21 @@ _STEPS = 50
 
 
 def descend(
-    loss: Loss, columns: np.ndarray, w: np.ndarray, budget: float, tol: float
+    loss: Loss, columns: np.ndarray, w: np.ndarray, ball: L1Ball, tol: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(w, z, d): minimise loss(columns' w) over ‖w‖₁ <= budget to an accuracy of `tol`, from a feasible w.
+    """(w, z, d): minimise loss(columns' w) over w in the ball to an accuracy of `tol`, from a feasible w.
 
     `columns` holds one hypothesis a row. The value never rises. Stops when the duality gap of the restricted problem,
     budget * (largest edge of a column) - <d, z>, is within `tol`.
     """
-    z = w @ columns
+    z, budget = w @ columns, ball.budget
     d = loss.weights(z)
     for _ in range(_STEPS):
         edges = columns @ d
-        if budget * np.abs(edges).max() - edges @ w <= tol:
+        if budget * max(ball.gains(edges).max(), 0.0) - edges @ w <= tol:
             break
         H = damped(loss.hessian(d, columns))
-        move = l1_quadratic(H, edges + H @ w, budget, w) - w
+        move = l1_quadratic(H, edges + H @ w, ball, w) - w
         u = move @ columns
         step = _step(loss, z, u, float(d @ u))
         w = _inside(w + step * move, budget)

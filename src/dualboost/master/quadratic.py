@@ -8,19 +8,30 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-__all__ = ["l1_quadratic", "nonnegative_quadratic"]
+__all__ = ["L1Ball", "l1_quadratic", "nonnegative_quadratic"]
 
 _AT_ONCE = 3
 
 
-def l1_quadratic(H: np.ndarray, c: np.ndarray, budget: float, start: np.ndarray) -> np.ndarray:
-    """argmin of x'Hx/2 - c'x over |x|_1 <= budget, from a feasible start.
+class L1Ball(NamedTuple):
+    """|x|_1 <= budget, with x >= 0 where `directed`."""
+
+    budget: float
+    directed: np.ndarray | None = None
+
+    def gains(self, slopes: np.ndarray) -> np.ndarray:
+        """How fast each coordinate could rise the value from 0: by either sign, or by the allowed one."""
+        return np.abs(slopes) if self.directed is None else np.where(self.directed, slopes, np.abs(slopes))
+
+
+def l1_quadratic(H: np.ndarray, c: np.ndarray, ball: L1Ball, start: np.ndarray) -> np.ndarray:
+    """argmin of x'Hx/2 - c'x over the ball, from a feasible start.
 
     The coordinates in use keep their signs; the minimiser over them is a linear system. A coordinate whose sign would
     turn leaves; one whose slope beats the price of the budget enters. Each visit to a new face lowers the value, which
     makes it end.
     """
-    return _over_faces(_Quadratic(H, c, budget), start, np.abs)
+    return _over_faces(_Quadratic(H, c, ball.budget), start, ball.gains)
 
 
 def nonnegative_quadratic(H: np.ndarray, c: np.ndarray, start: np.ndarray) -> np.ndarray:

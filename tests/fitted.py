@@ -1,0 +1,86 @@
+"""Small fitted models of every kind, for the tests of what can be done with a finished model."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
+
+import dualboost
+from dualboost.files.model import MODELS
+from dualboost.learners import NZDD, LeafTrees, Matrix, Stumps, Trees
+from dualboost.learners.nzdd import Conjunctions, Intervals
+
+X, Y = make_classification(120, 5, n_informative=3, n_redundant=0, random_state=0)
+X[::9, 1] = np.nan
+WHOLE = np.nan_to_num(X)
+THREE = np.array(["a", "b", "c"])[(Y + (X[:, 0] > 0.5)).astype(int)]
+rng = np.random.default_rng(1)
+NEW = np.concatenate([X, rng.normal(size=(60, 5)) * 3])
+NEW[rng.random(NEW.shape) < 0.1] = np.nan
+"""Rows seen and rows never seen, with missing values also where training had none."""
+
+_QUICK = {"bags": 3, "max_iter": 30, "nu": 0.3, "tol": 0.1, "random_state": 0, "smoothness": 5.0, "alpha": 0.1}
+
+
+def quick(kind: str, **others):
+    """An estimator of this class with parameters that make it fast."""
+    model = MODELS[kind]()
+    known = model.get_params()
+    return model.set_params(**{name: value for name, value in {**_QUICK, **others}.items() if name in known})
+
+
+def margin(**others):
+    return quick("MarginBoostClassifier", **others)
+
+
+_KINDS: dict[str, Callable] = {
+    **{kind: lambda kind=kind: quick(kind).fit(X, Y) for kind in MODELS},
+    "three classes": lambda: margin().fit(X, THREE),
+    "three classes, noisy": lambda: quick("LogisticMixtureClassifier").fit(X, THREE),
+    "three classes, votes": lambda: margin(calibrate=False).fit(X, THREE),
+    "votes": lambda: margin(calibrate=False).fit(X, Y),
+    "trees of one level": lambda: margin(learner=Trees(1)).fit(X, Y),
+    "trees of two levels": lambda: margin(learner=Trees(2)).fit(X, Y),
+    "trees of three levels": lambda: quick("AdaBoostClassifier", learner=Trees(3)).fit(X, Y),
+    "trees, never missing": lambda: margin(learner=Trees(3)).fit(WHOLE, Y),
+    "leaf trees": lambda: quick("LogisticMixtureClassifier", learner=LeafTrees(6)).fit(X, Y),
+    "leaf stumps": lambda: quick("LogisticMixtureClassifier", learner=LeafTrees(2)).fit(X, Y),
+    "bagged stumps": lambda: quick("LogisticMixtureClassifier", learner=Stumps()).fit(X, Y),
+    "intervals": lambda: quick("FrankWolfeBoostClassifier", learner=NZDD(Intervals())).fit(X, Y),
+    "boxes": lambda: quick("FrankWolfeBoostClassifier", nu=0.8, learner=NZDD(Conjunctions(2))).fit(bits(WHOLE), Y),
+    "linear": lambda: margin(learner=Matrix()).fit(np.clip(WHOLE / 5, -1, 1), Y),
+    "names": lambda: margin().fit(frame(X), Y),
+}
+KINDS = list(_KINDS)
+
+
+def bits(X):
+    """The signs of the values; a missing value stays one."""
+    return np.where(np.isnan(X), np.nan, X > 0)
+
+
+def frame(X):
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=["alpha", "beta", "gamma", "delta", "größe"])
+
+
+@cache
+def fitted(kind: str) -> dualboost.MarginBoostClassifier:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the runs are short
+        return _KINDS[kind]()
+
+
+def new_rows(kind: str):
+    """Rows that the model can score."""
+    if kind == "linear":
+        return np.clip(np.nan_to_num(NEW) / 5, -1, 1)
+    if kind == "boxes":
+        return bits(NEW)
+    return frame(NEW) if kind == "names" else NEW

@@ -1,0 +1,194 @@
+"""`explain`: a row's score as a sum of what each feature contributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from dualboost.estimators.bagging import Average
+from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.validation import predict_input
+from dualboost.inspection.as_trees import plain_trees
+from dualboost.inspection.names import feature_names
+from dualboost.inspection.shapley import background_shares, tree_contributions
+from dualboost.learners import Predictor
+from dualboost.learners.matrix import MatrixScores
+from dualboost.learners.stumps import StumpScores
+
+__all__ = ["Explanation", "explain"]
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What each feature contributes to the scores of some rows; made by `explain`.
+
+    Attributes
+    ----------
+    contributions : ndarray of shape (n_rows, n_features), or (n_rows, n_features, n_classes)
+        base + contributions.sum(axis=1) is the score, up to rounding.
+    base : float, or ndarray of shape (n_classes,)
+        The score of a row about which nothing is known.
+    scores : ndarray of shape (n_rows,), or (n_rows, n_classes)
+        The votes: positive speaks for the class.
+    features : tuple of str
+        Names.
+    classes : ndarray
+        The class that a positive score speaks for, or one for each column of the scores.
+    X : array
+        The rows.
+
+    Examples
+    --------
+    See `explain`.
+
+    >>> from dualboost import Explanation
+    >>> [name for name in ("row", "of", "to_frame") if callable(getattr(Explanation, name))]
+    ['row', 'of', 'to_frame']
+    """
+
+    contributions: np.ndarray
+    base: Any
+    scores: np.ndarray
+    features: tuple[str, ...]
+    classes: np.ndarray
+    X: Any
+
+    def of(self, label) -> Explanation:
+        """The explanation of one class of several."""
+        if self.scores.ndim == 1:
+            raise ValueError("Two classes have one score, which this explanation is of: no class is to be chosen.")
+        at = np.flatnonzero(self.classes == label)
+        if not len(at):
+            raise ValueError(f"{label!r} is none of the classes {self.classes.tolist()}.")
+        k = int(at[0])
+        parts = self.contributions[..., k], float(self.base[k]), self.scores[:, k]
+        return replace(self, contributions=parts[0], base=parts[1], scores=parts[2], classes=self.classes[[k]])
+
+    def row(self, i: int, count: int = _SHOWN) -> str:
+        """One row in words: its score, the base, and the features by the size of what they contribute."""
+        if self.scores.ndim == 2:
+            return "\n".join(self.of(label).row(i, count) for label in self.classes)
+        parts = self.contributions[i]
+        order = [int(j) for j in np.argsort(-np.abs(parts), kind="stable") if parts[j] != 0]
+        lines = [f"score {self.scores[i]:+.4g} for {self.classes[0]}", f"  {self.base:+.4g}  base"]
+        lines += [f"  {parts[j]:+.4g}  {self.features[j]} = {self.X[i, j]:.4g}" for j in order[:count]]
+        if len(order) > count:
+            lines.append(f"  {parts[order[count:]].sum():+.4g}  {len(order) - count} other features")
+        return "\n".join(lines)
+
+    def to_frame(self):
+        """A pandas data frame: base, one column a feature, score."""
+        if self.scores.ndim == 2:
+            raise ValueError("A frame shows one class: ask for explanation.of(label).to_frame().")
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas.") from error
+        frame = pd.DataFrame(self.contributions, columns=list(self.features))
+        frame.insert(0, "base", self.base)
+        frame["score"] = self.scores
+        return frame
+
+
+def explain(model: BoostedClassifier, X, *, background=None) -> Explanation:
+    """Each row's score as a base and what every feature adds to it; the sum is the score, up to rounding.
+
+    Stumps: the value of the feature's step function. Trees, boxes: Shapley values. Linear votes: weight times value.
+    Without a background a feature that is not known would go either way at every split, half and half: a stump then
+    contributes its vote, and the base is the constant vote. With one, splits part as its rows do, every feature is
+    centred on them, and the base is their mean score: what a row has that the average row has not.
+
+    Of two classes the score is `decision_function`. Of several it is the vote of each class against the rest:
+    `decision_function` turns these into log-odds, which are no sum.
+
+    Parameters
+    ----------
+    model : a fitted classifier of dualboost
+    X : table of the rows to explain
+    background : table, optional
+        The rows to compare with, for example the training data or a sample of it.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import MarginBoostClassifier, explain
+    >>> data = load_breast_cancer(as_frame=True)
+    >>> model = MarginBoostClassifier(nu=0.2, max_iter=50).fit(data.data, data.target)
+    >>> explanation = explain(model, data.data[:5], background=data.data)
+    >>> total = explanation.base + explanation.contributions.sum(axis=1)
+    >>> bool(abs(total - model.decision_function(data.data[:5])).max() < 1e-12)
+    True
+    >>> explanation.row(0, count=1).splitlines()[0].startswith("score -")
+    True
+    """
+    check_is_fitted(model)
+    X = predict_input(model, X)
+    background = None if background is None else predict_input(model, background)
+    parts = getattr(model, "estimators_", [model])
+    found = [_explained(part.predictor_, X, background) for part in parts]
+    contributions, bases = [part[0] for part in found], [part[1] for part in found]
+    scores = [part.predictor_.scores(X) for part in parts]
+    names = feature_names(model)
+    if len(parts) == 1:
+        return Explanation(contributions[0], bases[0], scores[0], names, model.classes_[1:], X)
+    return Explanation(
+        np.stack(contributions, axis=2), np.array(bases), np.column_stack(scores), names, model.classes_, X
+    )
+
+
+def _explained(predictor: Predictor, X, background) -> tuple[np.ndarray, float]:
+    """(contributions, base) of one vote."""
+    if isinstance(predictor, StumpScores):
+        return _centred(_step_values(predictor, X), background, predictor.base, lambda B: _step_values(predictor, B))
+    if isinstance(predictor, MatrixScores):
+        return _centred(_products(predictor, X), background, 0.0, lambda B: _products(predictor, B))
+    if isinstance(predictor, Average):
+        return _averaged(predictor, X, background)
+    trees = plain_trees(predictor)
+    return tree_contributions(trees, _dense(X), background_shares(trees, _dense(background)))
+
+
+def _dense(X):
+    return X.toarray() if sp.issparse(X) else X
+
+
+def _averaged(average: Average, X, background) -> tuple[np.ndarray, float]:
+    parts: Sequence = [_explained(part, X, background) for part in average.parts]
+    share = average.scale / max(len(parts), 1)
+    total = sum((part[0] for part in parts), start=np.zeros(X.shape))
+    return share * total, average.base + share * sum(part[1] for part in parts)
+
+
+def _centred(values: np.ndarray, background, base: float, of) -> tuple[np.ndarray, float]:
+    """Each feature less its mean over the background, which goes to the base."""
+    if background is None:
+        return values, base
+    mean = of(background).mean(axis=0)
+    return values - mean, base + float(mean.sum())
+
+
+def _step_values(vote: StumpScores, X) -> np.ndarray:
+    out = np.zeros(X.shape)
+    columns = _dense(X[:, vote.features]) if len(vote.features) else np.empty((X.shape[0], 0))
+    for u, feature in enumerate(vote.features):
+        first, last = vote.cut_start[u], vote.cut_start[u + 1]
+        x = columns[:, u]
+        piece = np.searchsorted(vote.cuts[first:last], x)  # the cuts below x; a value at a cut lies left of it
+        lost = np.isnan(x)
+        out[:, feature] = np.where(lost, vote.missing[u], vote.tables[first + u + np.where(lost, 0, piece)])
+    return out
+
+
+def _products(vote: MatrixScores, X) -> np.ndarray:
+    return _dense(X) * vote.weights

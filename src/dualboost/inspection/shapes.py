@@ -1,0 +1,133 @@
+"""`shapes`: one curve per feature, as data, for votes whose parts look at one feature each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.validation import predict_input
+from dualboost.inspection.as_trees import plain_trees
+from dualboost.inspection.names import feature_names
+from dualboost.inspection.trees import PlainTrees
+
+__all__ = ["Shape", "columns_of", "cuts_of", "grouped_leaves", "pieces_of", "representatives", "shapes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """How the score depends on one feature: a step function.
+
+    Attributes
+    ----------
+    feature : int
+    name : str
+    edges : ndarray of shape (n,)
+        Where it jumps.
+    values : ndarray of shape (n + 1,)
+        values[k] counts for edges[k - 1] < x <= edges[k].
+    missing : float
+        What a missing value adds.
+    counts : ndarray of shape (n + 1,) or None
+        How many rows of the X given fall in each piece; `missing_count` how many are missing.
+
+    Examples
+    --------
+    See `shapes`.
+
+    >>> import numpy as np
+    >>> from dualboost import Shape
+    >>> Shape(0, "age", np.array([30.0]), np.array([-0.5, 0.5]), 0.0)(np.array([20.0, 30.0, 31.0, np.nan]))
+    array([-0.5, -0.5,  0.5,  0. ])
+    """
+
+    feature: int
+    name: str
+    edges: np.ndarray
+    values: np.ndarray
+    missing: float
+    counts: np.ndarray | None = None
+    missing_count: int | None = None
+
+    def __call__(self, x) -> np.ndarray:
+        """The value at x."""
+        return np.append(self.values, self.missing)[pieces_of(np.asarray(x, dtype=np.float64), self.edges)]
+
+
+def shapes(model: BoostedClassifier, X=None) -> list[Shape]:
+    """The step function of every feature that the model uses; by feature.
+
+    For votes of stumps their sum and the constant vote are the score. Of deeper trees only the leaves whose path looks
+    at a single feature have a curve: `pairs` has the others. Of several classes ask for `shapes(model.estimators_[k])`.
+
+    Parameters
+    ----------
+    model : a fitted classifier of dualboost for two classes
+    X : table, optional
+        Rows to count in the pieces, such as the training data.
+
+    Returns
+    -------
+    list of Shape
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import MarginBoostClassifier, shapes
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MarginBoostClassifier(nu=0.2, max_iter=50).fit(X, y)
+    >>> curves = shapes(model, X)
+    >>> score = model.predictor_.base + sum(curve(X[:, curve.feature]) for curve in curves)
+    >>> bool(abs(score - model.decision_function(X)).max() < 1e-12)
+    True
+    >>> all(curve.counts.sum() == len(X) for curve in curves)
+    True
+    """
+    groups, columns = grouped_leaves(model, X)
+    names = feature_names(model)
+    return [_shape(trees, key[0], names[key[0]], columns) for key, trees in sorted(groups.items()) if len(key) == 1]
+
+
+def grouped_leaves(model, X) -> tuple[dict[tuple[int, ...], PlainTrees], Any]:
+    """(the vote in parts, by the features that the path to a leaf looks at; the checked table to count or None)."""
+    check_is_fitted(model)
+    if hasattr(model, "estimators_"):
+        raise ValueError("A model of several classes has curves for each: ask for those of model.estimators_[k].")
+    groups = plain_trees(model.predictor_).by_paths()
+    return groups, None if X is None else predict_input(model, X)
+
+
+def _shape(trees: PlainTrees, feature: int, name: str, X) -> Shape:
+    edges = cuts_of(trees, feature)
+    points = np.zeros((len(edges) + 2, trees.feature.max() + 1))
+    points[:, feature] = representatives(edges)
+    values = trees.scores(points)
+    if X is None:
+        return Shape(feature, name, edges, values[:-1], float(values[-1]))
+    counts = np.bincount(pieces_of(columns_of(X, [feature])[:, 0], edges), minlength=len(values))
+    return Shape(feature, name, edges, values[:-1], float(values[-1]), counts[:-1], int(counts[-1]))
+
+
+def cuts_of(trees: PlainTrees, feature: int) -> np.ndarray:
+    """Where these trees split the feature, in order; a split of missing from present values has no place."""
+    found = np.unique(trees.threshold[trees.feature == feature])
+    return found[np.isfinite(found)]
+
+
+def representatives(edges: np.ndarray) -> np.ndarray:
+    """A value in each piece, and at last a missing one."""
+    return np.concatenate([edges, [np.finfo(np.float64).max, np.nan]])
+
+
+def pieces_of(x: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """The piece that each value falls in; a missing one in the last of all."""
+    return np.where(np.isnan(x), len(edges) + 1, np.searchsorted(edges, x))
+
+
+def columns_of(X, features: list[int]) -> np.ndarray:
+    """These columns of a dense or sparse table, dense."""
+    part = X[:, features]
+    return part.toarray() if hasattr(part, "toarray") else part

@@ -1,0 +1,249 @@
+"""Explanations, curves and tables add up to the score, and Shapley values are those of the definition."""
+
+from itertools import combinations
+from math import factorial
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dualboost import MarginBoostClassifier, explain, pairs, shapes
+from dualboost.inspection.as_trees import plain_trees
+from dualboost.inspection.shapley import background_shares, tree_contributions
+from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees
+from dualboost.learners import SklearnLearner, Stumps
+from fitted import KINDS, NEW, WHOLE, X, Y, fitted, frame, new_rows
+
+CLOSE = {"rtol": 0, "atol": 1e-12}
+TREES = [kind for kind in KINDS if kind != "linear"]
+
+
+def parts(model):
+    return getattr(model, "estimators_", [model])
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("background", [False, True])
+def test_contributions_and_base_are_the_score(kind, background):
+    model, rows = fitted(kind), new_rows(kind)
+    found = explain(model, rows, background=rows[:50] if background else None)
+    total = found.base + found.contributions.sum(axis=1)
+    wanted = np.column_stack([part.predictor_.scores(np.asarray(rows)) for part in parts(model)])
+    np.testing.assert_allclose(total.reshape(wanted.shape), wanted, **CLOSE)
+    assert np.any(found.contributions != 0)
+    np.testing.assert_array_equal(found.scores.reshape(wanted.shape), wanted)
+    if len(parts(model)) == 1:
+        np.testing.assert_allclose(found.scores, model.decision_function(rows), **CLOSE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_base_is_the_mean_score_of_the_background(kind):
+    model, rows = fitted(kind), new_rows(kind)
+    found = explain(model, rows[:3], background=rows)
+    wanted = [part.predictor_.scores(np.asarray(rows)).mean() for part in parts(model)]
+    np.testing.assert_allclose(np.ravel(found.base), wanted, **CLOSE)
+
+
+def test_a_stump_contributes_its_vote():
+    x = np.array([[1.0], [2.0], [3.0], [4.0]])
+    model = MarginBoostClassifier(nu=0.5, calibrate=False).fit(x, [0, 0, 1, 1])
+    found = explain(model, x)
+    assert found.base == 0
+    np.testing.assert_allclose(found.contributions[:, 0], [-1, -1, 1, 1])
+    centred = explain(model, x, background=x[1:])
+    assert centred.base == pytest.approx(1 / 3)
+    np.testing.assert_allclose(centred.contributions[:, 0], np.array([-1, -1, 1, 1]) - 1 / 3)
+
+
+def test_sparse_rows_are_dense_rows():
+    model = fitted("MarginBoostClassifier")
+    rows = np.where(np.isnan(NEW), 0.0, NEW)
+    dense, sparse = explain(model, rows), explain(model, sp.csr_array(rows), background=sp.csr_array(rows))
+    np.testing.assert_allclose(explain(model, rows, background=rows).contributions, sparse.contributions, **CLOSE)
+    np.testing.assert_allclose(explain(model, sp.csr_array(rows)).contributions, dense.contributions, **CLOSE)
+
+
+def test_a_row_in_words():
+    found = explain(fitted("names"), frame(NEW[:4]))
+    lines = found.row(2, count=2).splitlines()
+    assert lines[0] == f"score {found.scores[2]:+.4g} for 1" and lines[1].endswith("base")
+    top = int(np.abs(found.contributions[2]).argmax())
+    assert lines[2] == f"  {found.contributions[2, top]:+.4g}  {frame(NEW).columns[top]} = {NEW[2, top]:.4g}"
+    assert lines[4].endswith("other features")
+
+
+def test_a_frame_of_contributions():
+    found = explain(fitted("names"), frame(NEW))
+    table = found.to_frame()
+    assert list(table.columns) == ["base", *frame(NEW).columns, "score"]
+    np.testing.assert_allclose(table.drop(columns="score").sum(axis=1), table["score"], **CLOSE)
+
+
+def test_one_class_of_several():
+    found = explain(fitted("three classes"), NEW)
+    assert found.contributions.shape == (len(NEW), 5, 3)
+    one = found.of("b")
+    np.testing.assert_array_equal(one.scores, found.scores[:, 1])
+    np.testing.assert_allclose(one.base + one.contributions.sum(axis=1), one.scores, **CLOSE)
+    assert [line for line in found.row(0).splitlines() if line.startswith("score")][1].endswith("for b")
+    assert isinstance(one.to_frame(), pd.DataFrame)
+    with pytest.raises(ValueError, match="A frame shows one class"):
+        found.to_frame()
+    with pytest.raises(ValueError, match="none of the classes"):
+        found.of("d")
+    with pytest.raises(ValueError, match="no class is to be chosen"):
+        one.of("b")
+
+
+def test_what_cannot_be_explained_is_refused():
+    from sklearn.tree import DecisionTreeClassifier
+
+    learner = SklearnLearner(DecisionTreeClassifier(max_depth=2, random_state=0))
+    model = MarginBoostClassifier(nu=0.3, max_iter=3, learner=learner, calibrate=False).fit(WHOLE, Y)
+    with pytest.raises(ValueError, match="needs a vote of stumps, trees or boxes"):
+        explain(model, WHOLE)
+
+
+# ---- trees ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", TREES)
+def test_every_vote_as_plain_trees(kind):
+    for part in parts(fitted(kind)):
+        trees = plain_trees(part.predictor_)
+        np.testing.assert_allclose(trees.scores(NEW), part.predictor_.scores(NEW), **CLOSE)
+
+
+def random_trees(rng: np.random.Generator, count: int, depth: int) -> PlainTrees:
+    """Trees of any shape over three features, missing values of every kind."""
+
+    def grown(nodes: list, left: int) -> None:
+        at = len(nodes)
+        if left == 0 or rng.random() < 0.2:
+            nodes.append((-1, 0.0, LEFT, 0, 0, float(rng.normal())))
+            return
+        nodes.append(None)
+        grown(nodes, left - 1)
+        right = len(nodes)
+        grown(nodes, left - 1)
+        missing = int(rng.choice([LEFT, RIGHT, ABSTAIN]))
+        nodes[at] = (int(rng.integers(3)), float(rng.integers(-1, 2)), missing, at + 1, right, 0.0)
+
+    trees: list[list] = [[] for _ in range(count)]
+    for nodes in trees:
+        grown(nodes, depth)
+    return PlainTrees.of(trees, 0.25)
+
+
+def known_value(trees: PlainTrees, node: int, x: np.ndarray, known: set, background) -> float:
+    """The mean of a tree where only some features are known: the definition, by recursion."""
+    feature = trees.feature[node]
+    if feature < 0:
+        return float(trees.value[node])
+    children = int(trees.left[node]), int(trees.right[node])
+
+    def side(values):
+        where = np.where(np.isnan(values), trees.missing[node], (values > trees.threshold[node]) * 1)
+        return where
+
+    if feature in known:
+        where = int(side(x[[feature]])[0])
+        return (
+            0.0
+            if where == ABSTAIN
+            else known_value(trees, children[where], x, known, going(background, side, feature, where))
+        )
+    total = 0.0
+    for where, child in enumerate(children):
+        there = going(background, side, feature, where)
+        share = len(there) / len(background) if background is not None and len(background) else 0.5
+        total += share * known_value(trees, child, x, known, there) if share else 0.0
+    return total
+
+
+def going(background, side, feature, where):
+    return None if background is None else background[side(background[:, feature]) == where]
+
+
+def shapley(trees: PlainTrees, x: np.ndarray, background) -> np.ndarray:
+    """The average over all orders of what a feature changes when it becomes known."""
+
+    def value(known) -> float:
+        return sum(known_value(trees, int(root), x, set(known), background) for root in trees.roots[:-1])
+
+    out = np.zeros(3)
+    for j in range(3):
+        others = [k for k in range(3) if k != j]
+        for size in range(3):
+            weight = factorial(size) * factorial(2 - size) / 6
+            out[j] += weight * sum(value((*rest, j)) - value(rest) for rest in combinations(others, size))
+    return out
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.booleans())
+def test_shapley_values_are_those_of_the_definition(seed, depth, with_background):
+    rng = np.random.default_rng(seed)
+    trees = random_trees(rng, 3, depth)
+    rows = rng.integers(-2, 3, (5, 3)).astype(float)
+    rows[rng.random(rows.shape) < 0.2] = np.nan
+    background = rng.integers(-2, 3, (7, 3)).astype(float) if with_background else None
+    found, base = tree_contributions(trees, rows, background_shares(trees, background))
+    for row, contributions in zip(rows, found, strict=True):
+        np.testing.assert_allclose(contributions, shapley(trees, row, background), **CLOSE)
+    np.testing.assert_allclose(base + found.sum(axis=1), trees.scores(rows), **CLOSE)
+
+
+# ---- curves and tables ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["MarginBoostClassifier", "AdaBoostClassifier", "bagged stumps", "leaf stumps"])
+def test_curves_add_up_to_the_score(kind):
+    model = fitted(kind)
+    curves = shapes(model, X)
+    base = plain_trees(model.predictor_).base
+    total = base + sum(curve(NEW[:, curve.feature]) for curve in curves)
+    np.testing.assert_allclose(total, model.decision_function(NEW), **CLOSE)
+    for curve in curves:
+        assert len(curve.values) == len(curve.edges) + 1 == len(curve.counts)
+        assert np.all(np.diff(curve.edges) > 0)
+        inside = (X[:, curve.feature] <= curve.edges[0]).sum() if len(curve.edges) else len(X)
+        assert curve.counts[0] == inside
+        assert curve.counts.sum() + curve.missing_count == len(X)
+        assert curve.missing_count == np.isnan(X[:, curve.feature]).sum()
+
+
+@pytest.mark.parametrize("kind", ["trees of one level", "trees of two levels"])
+def test_tables_and_curves_add_up_to_the_score(kind):
+    model = fitted(kind)
+    curves, tables = shapes(model), pairs(model, X)
+    constant = plain_trees(model.predictor_).by_paths().get(())
+    total = np.full(len(NEW), 0.0 if constant is None else constant.value.sum())
+    total += sum(curve(NEW[:, curve.feature]) for curve in curves)
+    total += sum(table(*NEW[:, table.features].T) for table in tables)
+    np.testing.assert_allclose(total, model.decision_function(NEW), **CLOSE)
+    assert bool(tables) == (kind == "trees of two levels")
+    for table in tables:
+        assert table.values.shape == tuple(len(edges) + 2 for edges in table.edges) == table.counts.shape
+        assert table.counts.sum() == len(X)
+        assert table.counts[-1].sum() == np.isnan(X[:, table.features[0]]).sum()
+
+
+def test_what_has_no_curve_or_table_is_refused():
+    with pytest.raises(ValueError, match=r"estimators_\[k\]"):
+        shapes(fitted("three classes"))
+    with pytest.raises(ValueError, match="which is no table"):
+        pairs(fitted("trees of three levels"))
+    with pytest.raises(ValueError, match="needs a vote of stumps"):
+        shapes(fitted("linear"))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_names_of_curves():
+    assert {curve.name for curve in shapes(fitted("names"))} <= set(frame(X).columns)
+    assert shapes(MarginBoostClassifier(nu=0.3, max_iter=5, learner=Stumps(4)).fit(X, Y))[0].name.startswith("feature ")

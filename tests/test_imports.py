@@ -20,7 +20,8 @@ LEVELS = [
     {"solve"},
     {"diagnosis"},
     {"estimators"},
-    {"files"},
+    {"files", "inspection"},
+    {"export"},
     {"readers"},
     {"plots", "__init__"},
     {"report"},
@@ -34,10 +35,11 @@ HOMES = {
     "rich": {"estimators/progress"},
     "polars": {"readers"},
     "typer": {"cli"},
+    "onnx": {"export"},
     "jinja2": {"report"},
-    "sklearn": {"estimators", "files", "learners/sklearn", "readers", "cli", "plots"},
+    "sklearn": {"estimators", "files", "inspection", "export", "learners/sklearn", "readers", "cli", "plots"},
 }
-HEAVY = ["matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "rich"]
+HEAVY = ["matplotlib", "onnx", "pandas", "polars", "pyarrow", "lightgbm", "rich"]
 
 
 def modules() -> list[Path]:

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
         compare,
         reweight,
     )
+    from dualboost.export import to_onnx
     from dualboost.files import load_model, load_notes, save_model
+    from dualboost.inspection import Explanation, PairTable, Shape, explain, pairs, shapes
     from dualboost.solve import Solution, solve
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "Comparison",
     "Diagnosis",
     "ERLPBoostClassifier",
+    "Explanation",
     "FrankWolfeBoostClassifier",
     "LPBoostClassifier",
     "LogisticBoostClassifier",
@@ -52,6 +55,8 @@ __all__ = [
     "MLPBoostClassifier",
     "MadaBoostClassifier",
     "MarginBoostClassifier",
+    "PairTable",
+    "Shape",
     "SmoothBoostClassifier",
     "SoftBoostClassifier",
     "Solution",
@@ -60,13 +65,24 @@ __all__ = [
     "audit",
     "compare",
     "diagnose",
+    "explain",
     "load_model",
     "load_notes",
+    "pairs",
     "reweight",
     "save_model",
+    "shapes",
     "solve",
+    "to_onnx",
 ]
-_HOMES = ("dualboost.solve", "dualboost.diagnosis", "dualboost.estimators", "dualboost.files")
+_HOMES = (
+    "dualboost.solve",
+    "dualboost.diagnosis",
+    "dualboost.estimators",
+    "dualboost.files",
+    "dualboost.inspection",
+    "dualboost.export",
+)
 
 
 def __getattr__(name: str):

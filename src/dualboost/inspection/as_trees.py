@@ -42,15 +42,14 @@ def _leaf(value: float) -> Node:
 
 
 def _steps(vote: StumpScores) -> Iterator[list[Node]]:
-    """A balanced tree for each step function, with the missing values split off first."""
+    """A balanced tree for each step function. Missing values go right at every split: they are beyond infinity."""
     for u, feature in enumerate(vote.features.tolist()):
         first, last = vote.cut_start[u], vote.cut_start[u + 1]
         # A table has one value more than cuts, so each earlier feature shifts it by one.
         cuts, table = vote.cuts[first:last].tolist(), vote.tables[first + u : last + u + 1].tolist()
-        nodes: list[Node] = [(feature, np.inf, RIGHT, 1, 0, 0.0)]
-        _balanced(nodes, feature, cuts, table)
-        nodes[0] = (*nodes[0][:4], len(nodes), 0.0)
-        yield [*nodes, _leaf(float(vote.missing[u]))]
+        nodes: list[Node] = []
+        _balanced(nodes, feature, [*cuts, np.inf], [*table, float(vote.missing[u])])
+        yield nodes
 
 
 def step_tree(cuts: list[float], table: list[float]) -> PlainTrees:

@@ -1,0 +1,98 @@
+"""A small writer of ONNX graphs: constants, operators, the tree ensemble."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dualboost.export.ensemble import TreeArrays
+
+__all__ = ["Graph", "require_onnx"]
+
+_ML = "ai.onnx.ml"
+_OPSETS = {"": 18, _ML: 5}
+_IR = 10  # of the same age as the operators
+
+
+def require_onnx():
+    """The onnx library, or one sentence."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError('to_onnx needs the onnx library: pip install "dualboost[onnx]".') from error
+    return onnx
+
+
+class Graph:
+    """Operators in the order of adding; each returns the name of its result."""
+
+    def __init__(self) -> None:
+        self._onnx = require_onnx()
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+        self._count = 0
+
+    def constant(self, values) -> str:
+        """An array of numbers, truth values or strings."""
+        array = np.asarray(values)
+        if array.dtype.kind in "UO":
+            strings = [str(value).encode() for value in array.ravel()]
+            tensor = self._onnx.helper.make_tensor(
+                self._name("text"), self._onnx.TensorProto.STRING, array.shape, strings
+            )
+        else:
+            tensor = self._onnx.numpy_helper.from_array(np.ascontiguousarray(array), self._name("constant"))
+        self._constants.append(tensor)
+        return tensor.name
+
+    def add(self, operator: str, inputs: list[str], attributes: dict[str, Any] | None = None, domain: str = "") -> str:
+        """The result of one operator."""
+        name = self._name(operator.lower())
+        node = self._onnx.helper.make_node(operator, inputs, [name], name=name, domain=domain, **(attributes or {}))
+        self._nodes.append(node)
+        return name
+
+    def call(self, name: str, output: str) -> None:
+        """Give a result the name of an output."""
+        self._nodes.append(self._onnx.helper.make_node("Identity", [name], [output], name=f"to_{output}"))
+
+    def trees(self, X: str, arrays: TreeArrays, n_targets: int) -> str:
+        """The sums of the trees, one column a target, in double precision."""
+        tensor = self._onnx.numpy_helper.from_array
+        true, false = arrays.children
+        attributes = {
+            "n_targets": n_targets,
+            "aggregate_function": 1,  # sum
+            "post_transform": 0,  # none
+            "tree_roots": arrays.roots.tolist(),
+            "nodes_featureids": arrays.features.tolist(),
+            "nodes_splits": tensor(arrays.thresholds.astype(np.float64), "splits"),
+            "nodes_modes": tensor(np.zeros(len(arrays.features), dtype=np.uint8), "modes"),  # x <= threshold
+            "nodes_truenodeids": true.tolist(),
+            "nodes_falsenodeids": false.tolist(),
+            "nodes_trueleafs": arrays.ends[0].astype(int).tolist(),
+            "nodes_falseleafs": arrays.ends[1].astype(int).tolist(),
+            "nodes_missing_value_tracks_true": arrays.missing_true.astype(int).tolist(),
+            "leaf_targetids": arrays.leaf_targets.tolist(),
+            "leaf_weights": tensor(arrays.leaf_weights.astype(np.float64), "weights"),
+        }
+        return self.add("TreeEnsemble", [X], attributes, _ML)
+
+    def _name(self, kind: str) -> str:
+        self._count += 1
+        return f"{kind}_{self._count}"
+
+    def model(self, n_features: int, outputs: dict[str, tuple[Any, list]], notes: dict[str, str]):
+        """The finished model: a table X of doubles in, these outputs of (kind of number, shape)."""
+        helper, kinds = self._onnx.helper, self._onnx.TensorProto
+        X = helper.make_tensor_value_info("X", kinds.DOUBLE, [None, n_features])
+        listed = [
+            helper.make_tensor_value_info(name, getattr(kinds, kind), shape) for name, (kind, shape) in outputs.items()
+        ]
+        graph = helper.make_graph(self._nodes, "dualboost", [X], listed, self._constants)
+        opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
+        model = helper.make_model(graph, opset_imports=opsets, producer_name="dualboost", ir_version=_IR)
+        helper.set_model_props(model, notes)
+        self._onnx.checker.check_model(model)
+        return model

@@ -1,0 +1,142 @@
+"""`to_onnx`: a fitted classifier as an ONNX model that says the same, in double precision."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.calibration import Link, Sigmoid, Steps
+from dualboost.export.ensemble import tree_arrays
+from dualboost.export.graph import Graph
+from dualboost.inspection.as_trees import plain_trees, step_tree
+from dualboost.inspection.names import feature_names
+from dualboost.learners.matrix import MatrixScores
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+__all__ = ["to_onnx"]
+
+_KINDS = {"i": "INT64", "u": "INT64", "b": "BOOL", "f": "DOUBLE", "U": "STRING", "O": "STRING"}
+_CERTAIN = 1e-12  # as in estimators.base: log-odds of several classes are of probabilities that far from 0 and 1
+
+
+def to_onnx(model: BoostedClassifier) -> ModelProto:
+    """The classifier as an ONNX model, for onnxruntime (1.20 or newer) and other programs.
+
+    Input `X`: a table of doubles, NaN for missing values; thresholds and sums are doubles too, so nothing is rounded to
+    single precision. Outputs: `label`, `score` (what `decision_function` says) and `probabilities`, which a model with
+    calibrate=False leaves out.
+
+    Parameters
+    ----------
+    model : a fitted classifier of dualboost
+        Votes of stumps, trees, boxes and columns can be exported; those of scikit-learn's own classifiers cannot.
+
+    Returns
+    -------
+    onnx.ModelProto
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import MarginBoostClassifier, to_onnx
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> onnx_model = to_onnx(MarginBoostClassifier(nu=0.2, max_iter=50).fit(X, y))
+    >>> [output.name for output in onnx_model.graph.output]
+    ['label', 'score', 'probabilities']
+    """
+    graph = Graph()
+    check_is_fitted(model)
+    classes = _labels(model.classes_)
+    parts = getattr(model, "estimators_", [model])
+    links = [part.link_ for part in parts] if hasattr(parts[0], "link_") else []
+    scores = _votes(graph, [part.predictor_ for part in parts])
+    winner, shown, chances = _two(graph, scores, links) if len(parts) == 1 else _several(graph, scores, links)
+    graph.call(graph.add("Gather", [graph.constant(classes), winner]), "label")
+    graph.call(shown, "score")
+    columns = [None] if len(parts) == 1 else [None, len(parts)]
+    outputs = {"label": (_KINDS[classes.dtype.kind], [None]), "score": ("DOUBLE", columns)}
+    if chances:
+        graph.call(chances, "probabilities")
+        outputs["probabilities"] = ("DOUBLE", [None, len(classes)])
+    notes = {"model": type(model).__name__, "features": json.dumps(feature_names(model))}
+    return graph.model(model.n_features_in_, outputs, notes)
+
+
+def _labels(classes: np.ndarray) -> np.ndarray:
+    if classes.dtype.kind in "iu":
+        return classes.astype(np.int64)
+    if classes.dtype.kind == "f":
+        return classes.astype(np.float64)
+    if classes.dtype.kind in "bU" or all(isinstance(label, str) for label in classes):
+        return classes
+    raise ValueError(f"ONNX knows labels of numbers, truth values or strings, not {classes.tolist()}.")
+
+
+def _votes(graph: Graph, predictors: list) -> str:
+    """The score of each vote, a column each."""
+    if all(isinstance(predictor, MatrixScores) for predictor in predictors):
+        return graph.add("MatMul", ["X", graph.constant(np.column_stack([vote.weights for vote in predictors]))])
+    votes = [plain_trees(predictor) for predictor in predictors]
+    roots = [vote.roots[:-1] for vote in votes]
+    constants = [vote.base + vote.value[at][vote.feature[at] < 0].sum() for vote, at in zip(votes, roots, strict=True)]
+    return graph.add("Add", [graph.trees("X", tree_arrays(votes), len(votes)), graph.constant(np.array(constants))])
+
+
+def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
+    """(number of the winner, score, probabilities or nothing) of one vote."""
+    score = graph.add("Reshape", [scores, graph.constant(np.array([-1]))])
+    winner = graph.add("Cast", [graph.add("Greater", [score, graph.constant(np.zeros(1))])], {"to": 7})
+    if not links:
+        return winner, score, ""
+    second = _linked(graph, scores, links[0])
+    first = graph.add("Sub", [graph.constant(np.ones(1)), second])
+    return winner, score, graph.add("Concat", [first, second], {"axis": 1})
+
+
+def _several(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
+    """The same of a vote for each class: the largest log-odds win, or the largest vote."""
+    if not links:
+        return _first_largest(graph, scores), scores, ""
+    one = graph.constant(np.ones(1))
+    columns = [graph.add("Gather", [scores, graph.constant(np.array([k]))], {"axis": 1}) for k in range(len(links))]
+    linked = [_linked(graph, column, link) for column, link in zip(columns, links, strict=True)]
+    p = graph.add("Concat", linked, {"axis": 1})
+    p = graph.add("Clip", [p, graph.constant(np.array(_CERTAIN)), graph.constant(np.array(1 - _CERTAIN))])
+    votes = graph.add("Log", [graph.add("Div", [p, graph.add("Sub", [one, p])])])
+    total = graph.add("ReduceSum", [p, graph.constant(np.array([1]))], {"keepdims": 1})
+    return _first_largest(graph, votes), votes, graph.add("Div", [p, total])
+
+
+def _first_largest(graph: Graph, votes: str) -> str:
+    return graph.add("ArgMax", [votes], {"axis": 1, "keepdims": 0, "select_last_index": 0})
+
+
+def _linked(graph: Graph, score: str, link: Link) -> str:
+    """A column of scores as a column of probabilities."""
+    if isinstance(link, Sigmoid):
+        return graph.add("Sigmoid", [graph.add("Mul", [score, graph.constant(np.array([link.slope]))])])
+    if isinstance(link, Steps):
+        return _interpolated(graph, score, link)
+    raise ValueError(f"ONNX export does not know the link {type(link).__name__}.")
+
+
+def _interpolated(graph: Graph, score: str, link: Steps) -> str:
+    """Straight pieces: trees look up where a piece begins, its value there and its slope."""
+    last = np.append(np.diff(link.scores) > 0, True)  # of equal scores the last point counts
+    x, p = link.scores[last], link.probabilities[last]
+    slopes = np.concatenate([[0.0], np.diff(p) / np.diff(x), [0.0]])
+    cuts = np.nextafter(x, -np.inf)  # a piece holds its first point
+    tables = [np.append(x[:1], x), np.append(p[:1], p), slopes]
+    # Below the first point its own score is no smaller: with slope 0 it does not matter.
+    arrays = tree_arrays([step_tree(cuts.tolist(), table.tolist()) for table in tables])
+    looked_up = graph.trees(score, arrays, 3)
+    start, value, slope = (
+        graph.add("Gather", [looked_up, graph.constant(np.array([k]))], {"axis": 1}) for k in range(3)
+    )
+    return graph.add("Add", [graph.add("Mul", [slope, graph.add("Sub", [score, start])]), value])

@@ -1,0 +1,102 @@
+"""ONNX models say what the classifiers say: labels, scores and probabilities, with missing values, in doubles."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
+
+from dualboost import MarginBoostClassifier, to_onnx
+from dualboost.estimators.calibration import Steps
+from dualboost.learners import SklearnLearner
+from fitted import KINDS, NEW, WHOLE, X, Y, fitted, margin, new_rows
+
+pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+
+def answers(model, rows) -> dict[str, np.ndarray]:
+    """What onnxruntime makes of the exported model."""
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = runtime.InferenceSession(to_onnx(model).SerializeToString(), options, ["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    table = np.ascontiguousarray(rows, dtype=np.float64)
+    return dict(zip(names, session.run(None, {"X": table}), strict=True))
+
+
+def assert_same(model, rows) -> dict[str, np.ndarray]:
+    found = answers(model, rows)
+    np.testing.assert_array_equal(found["label"], model.predict(rows))
+    wanted = model.decision_function(rows)
+    assert found["score"].dtype == np.float64 and found["score"].shape == wanted.shape
+    np.testing.assert_allclose(found["score"], wanted, rtol=1e-12, atol=1e-9)
+    assert ("probabilities" in found) == hasattr(model, "predict_proba")
+    if "probabilities" in found:
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), rtol=0, atol=1e-12)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_classifier_says_the_same(kind):
+    assert_same(fitted(kind), new_rows(kind))
+
+
+def test_values_that_single_precision_would_join():
+    x = np.arange(200.0)[:, None] * 1e-9 + 1
+    model = MarginBoostClassifier(nu=0.1, calibrate=False).fit(x, np.arange(200) >= 77)
+    assert answers(model, x)["label"].sum() == 200 - 77
+
+
+def test_a_link_of_pieces():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 3))
+    y = rows.sum(axis=1) + rng.normal(size=3000) > 0
+    model = MarginBoostClassifier(nu=0.4, max_iter=40).fit(rows, y)
+    assert isinstance(model.link_, Steps)
+    found = assert_same(model, rows)
+    assert len(np.unique(found["probabilities"])) > 10
+    several = MarginBoostClassifier(nu=0.6, max_iter=10).fit(rows, y + (rows[:, 1] > 0.5).astype(int))
+    assert isinstance(several.estimators_[0].link_, Steps)
+    assert_same(several, rows)
+
+
+@pytest.mark.parametrize("labels", [("nein", "größe"), (3, -7), (True, False), (2.0, 1.0)])
+@pytest.mark.parametrize("objects", [False, True])
+def test_labels_of_any_kind(labels, objects):
+    y = np.array(labels)[Y]
+    if objects and isinstance(labels[0], str):
+        y = y.astype(object)
+    assert_same(margin(calibrate=False).fit(X, y), X)
+
+
+def test_a_vote_without_a_split():
+    x = np.ones((20, 2))
+    model = MarginBoostClassifier(nu=0.9, calibrate=False).fit(x, np.arange(20) < 5)
+    assert_same(model, np.array([[1.0, np.nan], [-3.0, 2.0]]))
+
+
+def test_one_row_and_none():
+    model = fitted("MarginBoostClassifier")
+    assert answers(model, NEW[:1])["probabilities"].shape == (1, 2)
+    assert answers(model, NEW[:0])["label"].shape == (0,)
+
+
+def test_the_export_keeps_names():
+    exported = to_onnx(fitted("names"))
+    notes = {entry.key: entry.value for entry in exported.metadata_props}
+    assert notes["model"] == "MarginBoostClassifier" and "gr\\u00f6\\u00dfe" in notes["features"]
+
+
+def test_what_cannot_be_exported_is_refused():
+    with pytest.raises(NotFittedError):
+        to_onnx(MarginBoostClassifier())
+    learner = SklearnLearner(DecisionTreeClassifier(max_depth=2, random_state=0))
+    model = MarginBoostClassifier(nu=0.3, max_iter=3, learner=learner, calibrate=False).fit(WHOLE, Y)
+    with pytest.raises(ValueError, match="needs a vote of stumps, trees or boxes"):
+        to_onnx(model)
+
+
+def test_without_the_library(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"pip install \"dualboost\[onnx\]\""):
+        to_onnx(fitted("MarginBoostClassifier"))

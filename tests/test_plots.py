@@ -13,8 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from dualboost import MarginBoostClassifier, plots
 from dualboost.learners import Trees
-from dualboost.plots import comparison
-from dualboost.plots import model as model_plots
+from dualboost.plots import comparison, convergence, figures, margins, shape
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -233,11 +232,11 @@ def test_without_matplotlib_one_sentence_says_what_to_install(model, monkeypatch
 
 def test_the_module_loads_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "margin_plot" in runpy.run_path(model_plots.__file__)
+    assert "margin_plot" in runpy.run_path(figures.__file__)
 
 
 def test_examples_run():
-    results = [doctest.testmod(part) for part in (model_plots, comparison)]
+    results = [doctest.testmod(part) for part in (figures, margins, convergence, shape, comparison)]
     pyplot.close("all")
     assert all(result.attempted > 4 and result.failed == 0 for result in results)
 

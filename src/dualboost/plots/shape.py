@@ -1,0 +1,117 @@
+"""How the vote depends on one feature: the step function that all stumps on it add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dualboost.inspection import Shape, shapes
+from dualboost.learners.stumps import StumpScores
+from dualboost.plots.style import BOUND, INK, PALE, REACHED, axes_or_new, dress
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["ShapeDisplay", "check_curves"]
+
+_COUNTS = 0.12  # of the height, for the most frequent piece
+
+
+@dataclass(eq=False)
+class ShapeDisplay:
+    """The step function of one feature; in the manner of scikit-learn's displays.
+
+    Attributes
+    ----------
+    shape : Shape
+        What `dualboost.shapes` says of the feature; its counts, if it has any, stand at the foot of the picture.
+    share : float
+        The feature's share of the vote.
+    label : object
+        The class that a positive vote speaks for.
+    ax_, figure_
+        After `plot`: where it was drawn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dualboost import MarginBoostClassifier
+    >>> from dualboost.plots import ShapeDisplay
+    >>> data = load_breast_cancer()
+    >>> model = MarginBoostClassifier(nu=0.2, max_iter=200).fit(data.data, data.target)
+    >>> top = int(model.feature_importances_.argmax())
+    >>> display = ShapeDisplay.from_estimator(model, top, X=data.data, name=data.feature_names[top])
+    >>> len(display.shape.values) == len(display.shape.edges) + 1
+    True
+    """
+
+    shape: Shape
+    share: float
+    label: object
+
+    ax_: Axes = field(init=False, repr=False)
+    figure_: Figure = field(init=False, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls, model, feature: int, *, X=None, name: str | None = None, ax: Axes | None = None
+    ) -> ShapeDisplay:
+        """Draw the step function of one feature of a vote of stumps on two classes.
+
+        Parameters
+        ----------
+        model : fitted classifier of dualboost
+        feature : int
+            The column of X, one that the model uses.
+        X : table, optional
+            Rows to count in the pieces, such as the training data.
+        name : str, optional
+            What to call it; by default its name in the training data frame, or its number.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        """
+        check_curves(model)
+        found = {shape.feature: shape for shape in shapes(model, X)}
+        if feature not in found:
+            raise ValueError(f"The model does not use feature {feature!r}; its features are {list(found)}.")
+        display = cls(found[feature], float(model.feature_importances_[feature]), model.classes_[1])
+        return display.plot(ax, name=name)
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None) -> ShapeDisplay:
+        """Draw on the axes given, or on new ones."""
+        self.ax_ = ax = axes_or_new(ax)
+        self.figure_ = ax.figure  # type: ignore[assignment]
+        x, score = self._corners()
+        for sign, color in zip((1, -1), (BOUND, REACHED), strict=True):
+            ax.fill_between(x, np.where(sign * score > 0, score, 0.0), step="post", color=color, alpha=0.3, linewidth=0)
+        ax.step(x, score, where="post", color=INK, linewidth=1.5)
+        ax.axhline(0, color=PALE, linewidth=0.8, zorder=0)
+        ax.set_xlim(x[0], x[-1])
+        ax.locator_params(axis="x", nbins=5)
+        if self.shape.counts is not None and self.shape.counts.any():
+            heights = _COUNTS * np.append(self.shape.counts, self.shape.counts[-1]) / self.shape.counts.max()
+            foot = ax.get_xaxis_transform()
+            ax.fill_between(x, heights, step="post", color=PALE, alpha=0.7, linewidth=0, transform=foot, zorder=0)
+        dress(ax, f"{self.share:.1%} of the vote", name or self.shape.name, f"vote for {self.label}")
+        return self
+
+    def _corners(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the step function starts, jumps and ends (a little beyond its outer cuts), and its value from there."""
+        cuts, table = self.shape.edges, self.shape.values
+        if not len(cuts):  # only "missing or not" was asked
+            return np.array([0.0, 1.0]), np.repeat(table, 2)
+        beyond = 0.12 * (cuts[-1] - cuts[0]) or 0.12 * abs(cuts[0]) or 1.0
+        return np.concatenate([[cuts[0] - beyond], cuts, [cuts[-1] + beyond]]), np.append(table, table[-1])
+
+
+def check_curves(model) -> None:
+    """Only a vote of stumps on two classes is one curve per feature."""
+    check_is_fitted(model)
+    if hasattr(model, "estimators_"):
+        raise ValueError("A model of several classes has curves for each: draw those of model.estimators_[k].")
+    if not isinstance(getattr(model, "predictor_", None), StumpScores):
+        raise ValueError("Curves exist for votes of stumps only: fit with learner=Stumps(), or without a learner.")

@@ -140,6 +140,8 @@ def _check_several(classes: np.ndarray, name: str) -> None:
 
 def predict_input(estimator, X):
     """X checked against what the estimator was fitted on."""
+    if _is_plain(estimator, X):
+        return X
     frame, categories = as_frame(X), getattr(estimator, "categories_", {})
     if frame is None or (frame.plain and not categories):
         return validate_data(estimator, X, reset=False, **_INPUT)
@@ -147,6 +149,19 @@ def predict_input(estimator, X):
     table = check_array(encode_frame(frame, categories), **_INPUT)
     _check_n_features(estimator, table, reset=False)
     return table
+
+
+def _is_plain(estimator, X) -> bool:
+    """Whether every check would pass X as it is: that takes two microseconds to see, and the checks a hundred."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and len(X) > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+        and not np.isinf(X).any()
+    )
 
 
 def thread_count(n_jobs) -> int:

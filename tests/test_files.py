@@ -1,6 +1,7 @@
 """Model files: what was written comes back; what was changed is refused; nothing is half written."""
 
 import json
+import math
 import os
 import pickle
 import zipfile
@@ -124,6 +125,11 @@ def rewritten(path: Path, target: Path, change) -> Path:
     with zipfile.ZipFile(path) as file:
         entries = {name: file.read(name) for name in file.namelist()}
     header = json.loads(entries["header.json"])
+    together = entries.pop("small arrays")
+    for name, entry in header["arrays"].items():  # each in an entry of its own, as the first version had it
+        if "at" in entry:
+            at = entry.pop("at")
+            entries[name] = together[at : at + math.prod(entry["shape"]) * np.dtype(entry["dtype"]).itemsize]
     change(header, entries)
     for name, entry in header["arrays"].items():
         if name in entries:
@@ -194,6 +200,30 @@ def test_forged_files_are_refused(tmp_path, path, change):
     assert load_model(rewritten(path, tmp_path / "fair", lambda header, entries: None)).n_iter_
     with pytest.raises(ValueError, match=r"\w+ \w+ \w+"):
         load_model(rewritten(path, tmp_path / "forged", change)).predict(X)
+
+
+@pytest.mark.parametrize("at", [-1, 10**9, 0.5, True, None, "0"])
+def test_small_arrays_outside_of_their_entry_are_refused(tmp_path, path, at):
+    with zipfile.ZipFile(path) as file:
+        entries = {name: file.read(name) for name in file.namelist()}
+    header = json.loads(entries["header.json"])
+    assert header["arrays"]["model.predictor_.tables"]["at"] > 0
+    header["arrays"]["model.predictor_.tables"]["at"] = at
+    entries["header.json"] = json.dumps(header).encode()
+    entries["header.sha256"] = _digest(entries["header.json"]).encode()
+    with zipfile.ZipFile(tmp_path / "forged", "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in entries.items():
+            file.writestr(name, data)
+    with pytest.raises(DamagedFile, match="outside of its entry"):
+        load_model(tmp_path / "forged")
+
+
+def test_large_arrays_have_an_entry_of_their_own(tmp_path):
+    many = np.random.default_rng(0).normal(size=(5000, 1))
+    save_model(MarginBoostClassifier(nu=0.5, max_iter=3, calibrate=False).fit(many, many[:, 0] > 0), tmp_path / "m")
+    with zipfile.ZipFile(tmp_path / "m") as file:
+        assert "model.margins_" in file.namelist() and len(file.namelist()) < 8
+    assert load_model(tmp_path / "m").margins_.shape == (5000,)
 
 
 def test_a_bomb_is_refused_before_it_is_inflated(tmp_path, path):

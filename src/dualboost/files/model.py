@@ -34,7 +34,7 @@ from dualboost.learners.words import WordScores
 
 __all__ = ["load_model", "load_notes", "save_model"]
 
-_FORMAT, _VERSION = "dualboost model", 1
+_FORMAT, _VERSION = "dualboost model", 2
 _PREDICTORS = (StumpScores, MatrixScores, TreeScores, BoxScores, LeafScores, SumScores, WordScores, Average)
 _RULES = (Conjunctions, Intervals, Paths, Thresholds)
 

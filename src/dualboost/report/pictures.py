@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualboost.estimators.intervals import wilson
+from dualboost.inspection import shapes
 from dualboost.learners.stumps import StumpScores
 from dualboost.report.study import Study
 from dualboost.report.svg import Frame, svg
@@ -114,19 +115,12 @@ def curves(study: Study, count: int = 12) -> list[Curve]:
     if not isinstance(scores, StumpScores) or not len(scores.features):
         return []
     top = np.argsort(-model.feature_importances_, kind="stable")[: min(count, len(scores.features))]
-    steps = {int(feature): _steps(scores, int(feature)) for feature in top}
+    steps = {shape.feature: (shape.edges, shape.values) for shape in shapes(model) if shape.feature in top}
     size = 1.08 * max(float(np.abs(values).max()) for _, values in steps.values()) or 1.0
     return [
         Curve(study.features[f], float(model.feature_importances_[f]), _step_picture(study, f, steps[f], size))
         for f in map(int, top)
     ]
-
-
-def _steps(scores: StumpScores, feature: int) -> tuple[np.ndarray, np.ndarray]:
-    """Its cuts and its values: one value more than cuts."""
-    u = int(np.flatnonzero(scores.features == feature)[0])
-    start, end = scores.cut_start[u], scores.cut_start[u + 1]
-    return scores.cuts[start:end], scores.tables[start + u : end + u + 1]
 
 
 def _step_picture(study: Study, feature: int, steps: tuple[np.ndarray, np.ndarray], size: float) -> str:

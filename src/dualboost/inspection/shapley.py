@@ -17,6 +17,7 @@ from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["background_shares", "tree_contributions"]
 
+_FEW = 4  # features on a path, of which all patterns are worked out; of more only those that occur
 Shares = tuple[np.ndarray, np.ndarray]  # of the rows at each node, those that go left and those that go right
 
 
@@ -42,7 +43,7 @@ def _both_sides(trees: PlainTrees, node: int, X: np.ndarray, shares: Shares) -> 
 
 def tree_contributions(trees: PlainTrees, X: np.ndarray, shares: Shares) -> tuple[np.ndarray, float]:
     """(contributions, base): one row for each row of X, one column a feature; they and the base sum to the score."""
-    out, base = np.zeros(X.shape), trees.base
+    out, base = np.zeros(X.shape, order="F"), trees.base
     for tree in trees.nodes:
         for value, met, ratios in _leaves(trees, tree.start, X, shares):
             base += value * float(np.prod(list(ratios.values())))
@@ -67,21 +68,38 @@ def _leaves(trees: PlainTrees, root: int, X: np.ndarray, shares: Shares) -> Iter
 
 
 def _add_product(out: np.ndarray, value: float, met: dict[int, np.ndarray], ratios: dict[int, float]) -> None:
-    """The Shapley values of value * product of (met or ratio), added to the columns of their features."""
+    """The Shapley values of value * product of (met or ratio), added to the columns of their features.
+
+    They depend on which of the few features are met, and on nothing else of the row: one line for each such pattern.
+    """
     count = len(met)
+    codes = sum(met[feature] * (1 << k) for k, feature in enumerate(met))
+    patterns, place = np.arange(1 << count), codes
+    if count > _FEW:
+        patterns, place = np.unique(codes, return_inverse=True)
+    known = (patterns[:, None] >> np.arange(count)) & 1
+    table = value * _of_product(known, np.array(list(ratios.values())))
+    for k, feature in enumerate(met):
+        out[:, feature] += table[place, k]
+
+
+def _of_product(known: np.ndarray, ratios: np.ndarray) -> np.ndarray:
+    """The Shapley values of products, one a row: factor k is known[k], 0 or 1, or ratios[k] where it is left out.
+
+    `terms` are the coefficients of the product of all (ratio + known t). Without a factor that is 0 they are over its
+    ratio, which cancels; without one that is 1 they follow from the last to the first, by subtractions that do not grow.
+    """
+    rows, count = known.shape
     weights = [1 / (count * comb(count - 1, size)) for size in range(count)]
-    for feature in met:
-        terms = [np.ones(len(out))]  # by how many of the others are known
-        for other in met:
-            if other != feature:
-                terms = _times(terms, met[other], ratios[other])
-        mean = sum(weight * term for weight, term in zip(weights, terms, strict=True))
-        out[:, feature] += value * (met[feature] - ratios[feature]) * mean
-
-
-def _times(terms: list[np.ndarray], met: np.ndarray, ratio: float) -> list[np.ndarray]:
-    """The polynomial times (ratio + met t)."""
-    grown = [ratio * term for term in terms] + [np.zeros(len(met))]
-    for size, term in enumerate(terms):
-        grown[size + 1] = grown[size + 1] + met * term
-    return grown
+    terms = np.zeros((count + 1, rows))
+    terms[0] = 1.0
+    for k in range(count):
+        terms[1:] = ratios[k] * terms[1:] + known[:, k] * terms[:-1]
+        terms[0] *= ratios[k]
+    lost = weights @ terms[:-1]
+    rest = np.zeros((rows, count))
+    total = np.zeros((rows, count))
+    for size in range(count - 1, -1, -1):
+        rest = terms[size + 1][:, None] - ratios * rest
+        total += weights[size] * rest
+    return np.where(known, (1 - ratios) * total, -lost[:, None])

@@ -87,7 +87,7 @@ def _of_product(known: np.ndarray, ratios: np.ndarray) -> np.ndarray:
     """The Shapley values of products, one a row: factor k is known[k], 0 or 1, or ratios[k] where it is left out.
 
     `terms` are the coefficients of the product of all (ratio + known t). Without a factor that is 0 they are over its
-    ratio, which cancels; without one that is 1 they follow from the last to the first, by subtractions that do not grow.
+    ratio, which cancels; without one that is 1 they follow from the last to the first, by stable subtractions.
     """
     rows, count = known.shape
     weights = [1 / (count * comb(count - 1, size)) for size in range(count)]

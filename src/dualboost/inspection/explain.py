@@ -37,7 +37,7 @@ class Explanation:
         The score of a row about which nothing is known.
     scores : ndarray of shape (n_rows,), or (n_rows, n_classes)
         The votes: positive speaks for the class.
-    features : tuple of str
+    feature_names : tuple of str
         Names.
     classes : ndarray
         The class that a positive score speaks for, or one for each column of the scores.
@@ -56,7 +56,7 @@ class Explanation:
     contributions: np.ndarray
     base: Any
     scores: np.ndarray
-    features: tuple[str, ...]
+    feature_names: tuple[str, ...]
     classes: np.ndarray
     X: Any
 
@@ -78,7 +78,7 @@ class Explanation:
         parts = self.contributions[i]
         order = [int(j) for j in np.argsort(-np.abs(parts), kind="stable") if parts[j] != 0]
         lines = [f"score {self.scores[i]:+.4g} for {self.classes[0]}", f"  {self.base:+.4g}  base"]
-        lines += [f"  {parts[j]:+.4g}  {self.features[j]} = {self.X[i, j]:.4g}" for j in order[:count]]
+        lines += [f"  {parts[j]:+.4g}  {self.feature_names[j]} = {self.X[i, j]:.4g}" for j in order[:count]]
         if len(order) > count:
             lines.append(f"  {parts[order[count:]].sum():+.4g}  {len(order) - count} other features")
         return "\n".join(lines)
@@ -91,7 +91,7 @@ class Explanation:
             import pandas as pd
         except ImportError as error:
             raise ImportError("to_frame needs pandas: pip install pandas.") from error
-        frame = pd.DataFrame(self.contributions, columns=list(self.features))
+        frame = pd.DataFrame(self.contributions, columns=list(self.feature_names))
         frame.insert(0, "base", self.base)
         frame["score"] = self.scores
         return frame

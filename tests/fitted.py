@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import dualboost
 from dualboost.files.model import MODELS
-from dualboost.learners import NZDD, LeafTrees, Matrix, Stumps, Trees
+from dualboost.learners import NZDD, LeafTrees, Matrix, Stumps, Trees, Union, Words
 from dualboost.learners.nzdd import Conjunctions, Intervals
 
 X, Y = make_classification(120, 5, n_informative=3, n_redundant=0, random_state=0)
@@ -54,6 +54,12 @@ _KINDS: dict[str, Callable] = {
     "intervals": lambda: quick("FrankWolfeBoostClassifier", learner=NZDD(Intervals())).fit(X, Y),
     "boxes": lambda: quick("FrankWolfeBoostClassifier", nu=0.8, learner=NZDD(Conjunctions(2))).fit(bits(WHOLE), Y),
     "linear": lambda: margin(learner=Matrix()).fit(np.clip(WHOLE / 5, -1, 1), Y),
+    "categories": lambda: margin(nu=0.5, learner=Stumps(categorical=(0, 2))).fit(coded(X), Y),
+    "categories in trees": lambda: margin(nu=0.5, learner=Trees(2, categorical=(0, 1))).fit(coded(X), Y),
+    "categories, never missing": lambda: margin(nu=0.5, learner=Trees(3, categorical=(0, 1))).fit(coded(WHOLE), Y),
+    "words": lambda: margin(nu=0.8, learner=Words((0, 2))).fit(counts(WHOLE), Y),
+    "union": lambda: margin(nu=0.5, learner=Union((Stumps(), Words()))).fit(counts(WHOLE), Y),
+    "union of trees": lambda: margin(nu=0.5, learner=Union((Trees(2), Words()))).fit(counts(WHOLE), Y),
     "names": lambda: margin().fit(frame(X), Y),
 }
 KINDS = list(_KINDS)
@@ -62,6 +68,15 @@ KINDS = list(_KINDS)
 def bits(X):
     """The signs of the values; a missing value stays one."""
     return np.where(np.isnan(X), np.nan, X > 0)
+
+
+def coded(X):
+    """Whole numbers from 0 on; a missing value stays one."""
+    return np.floor(np.abs(X) * 3)
+
+
+def counts(X):
+    return np.maximum(np.floor(X * 2), 0)
 
 
 def frame(X):
@@ -81,6 +96,10 @@ def new_rows(kind: str):
     """Rows that the model can score."""
     if kind == "linear":
         return np.clip(np.nan_to_num(NEW) / 5, -1, 1)
+    if kind.startswith("categories"):
+        return coded(NEW)
+    if kind in ("words", "union", "union of trees"):
+        return counts(NEW)
     if kind == "boxes":
         return bits(NEW)
     return frame(NEW) if kind == "names" else NEW

@@ -116,8 +116,8 @@ def test_what_cannot_be_explained_is_refused():
 @pytest.mark.parametrize("kind", TREES)
 def test_every_vote_as_plain_trees(kind):
     for part in parts(fitted(kind)):
-        trees = plain_trees(part.predictor_)
-        np.testing.assert_allclose(trees.scores(NEW), part.predictor_.scores(NEW), **CLOSE)
+        trees, rows = plain_trees(part.predictor_), np.asarray(new_rows(kind))
+        np.testing.assert_allclose(trees.scores(rows), part.predictor_.scores(rows), **CLOSE)
 
 
 def random_trees(rng: np.random.Generator, count: int, depth: int) -> PlainTrees:
@@ -126,14 +126,14 @@ def random_trees(rng: np.random.Generator, count: int, depth: int) -> PlainTrees
     def grown(nodes: list, left: int) -> None:
         at = len(nodes)
         if left == 0 or rng.random() < 0.2:
-            nodes.append((-1, 0.0, LEFT, 0, 0, float(rng.normal())))
+            nodes.append((-1, 0.0, LEFT, 0, 0, float(rng.normal()), -1))
             return
         nodes.append(None)
         grown(nodes, left - 1)
         right = len(nodes)
         grown(nodes, left - 1)
         missing = int(rng.choice([LEFT, RIGHT, ABSTAIN]))
-        nodes[at] = (int(rng.integers(3)), float(rng.integers(-1, 2)), missing, at + 1, right, 0.0)
+        nodes[at] = (int(rng.integers(3)), float(rng.integers(-1, 2)), missing, at + 1, right, 0.0, -1)
 
     trees: list[list] = [[] for _ in range(count)]
     for nodes in trees:
@@ -202,9 +202,12 @@ def test_shapley_values_are_those_of_the_definition(seed, depth, with_background
 # ---- curves and tables ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["MarginBoostClassifier", "AdaBoostClassifier", "bagged stumps", "leaf stumps"])
+@pytest.mark.parametrize(
+    "kind", ["MarginBoostClassifier", "AdaBoostClassifier", "bagged stumps", "leaf stumps", "categories", "words"]
+)
 def test_curves_add_up_to_the_score(kind):
-    model = fitted(kind)
+    model, NEW = fitted(kind), np.asarray(new_rows(kind))
+    X = NEW[:120]
     curves = shapes(model, X)
     base = plain_trees(model.predictor_).base
     total = base + sum(curve(NEW[:, curve.feature]) for curve in curves)
@@ -218,16 +221,17 @@ def test_curves_add_up_to_the_score(kind):
         assert curve.missing_count == np.isnan(X[:, curve.feature]).sum()
 
 
-@pytest.mark.parametrize("kind", ["trees of one level", "trees of two levels"])
+@pytest.mark.parametrize("kind", ["trees of one level", "trees of two levels", "categories in trees"])
 def test_tables_and_curves_add_up_to_the_score(kind):
-    model = fitted(kind)
+    model, NEW = fitted(kind), np.asarray(new_rows(kind))
+    X = NEW[:120]
     curves, tables = shapes(model), pairs(model, X)
     constant = plain_trees(model.predictor_).by_paths().get(())
     total = np.full(len(NEW), 0.0 if constant is None else constant.value.sum())
     total += sum(curve(NEW[:, curve.feature]) for curve in curves)
     total += sum(table(*NEW[:, table.features].T) for table in tables)
     np.testing.assert_allclose(total, model.decision_function(NEW), **CLOSE)
-    assert bool(tables) == (kind == "trees of two levels")
+    assert bool(tables) == (kind != "trees of one level")
     for table in tables:
         assert table.values.shape == tuple(len(edges) + 2 for edges in table.edges) == table.counts.shape
         assert table.counts.sum() == len(X)
@@ -247,3 +251,11 @@ def test_what_has_no_curve_or_table_is_refused():
 def test_names_of_curves():
     assert {curve.name for curve in shapes(fitted("names"))} <= set(frame(X).columns)
     assert shapes(MarginBoostClassifier(nu=0.3, max_iter=5, learner=Stumps(4)).fit(X, Y))[0].name.startswith("feature ")
+
+
+@pytest.mark.parametrize("kind", ["categories in trees", "categories, never missing"])
+def test_splits_of_categories_are_rules(kind):
+    trees = plain_trees(fitted(kind).predictor_)
+    assert len(trees.rules) > 1 and {rule.feature for rule in trees.rules} <= {0, 1}
+    whole = {ABSTAIN} if kind.endswith("never missing") else {LEFT, RIGHT}
+    assert {int(side) for rule in trees.rules if rule.feature == 1 for side in rule.sides[[0, -1]]} <= whole

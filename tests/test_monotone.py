@@ -17,7 +17,7 @@ from dualboost.boosters import CoordinateDescent, FrankWolfe, Leveraging, MadaBo
 from dualboost.boosters.star import AdaBoostStar
 from dualboost.files.model import MODELS
 from dualboost.game import Game, rounds
-from dualboost.learners import Stumps
+from dualboost.learners import Stumps, Trees, Union
 from dualboost.learners.monotone import MonotoneOracle
 from dualboost.learners.stumps import StumpOracle
 from dualboost.losses import Exponential, LogisticMixture, SoftMargin
@@ -209,10 +209,28 @@ def test_a_direction_that_helps_is_used_and_missing_values_stand_where_they_help
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_directions_hold_beside_categories_and_words():
+    X, y = bumpy(150)
+    X[:, 2] += 3  # categories 0 to 6
+    for learner in (
+        Stumps(categorical=(2,), monotone=[(0, 1), (1, -1)]),
+        Union((Stumps(monotone=[(0, 1), (1, -1)]), Trees(1, categorical=(2,)))),
+    ):
+        model = MarginBoostClassifier(nu=0.55, learner=learner, calibrate=False).fit(X, y)
+        if isinstance(learner, Union):  # its trees are free
+            with pytest.raises(ValueError, match="y has 3"):
+                model.fit(X, np.arange(150) % 3)
+            continue
+        assert np.all(np.diff(curves(model, X, 0), axis=1) >= 0) and np.all(np.diff(curves(model, X, 1), axis=1) <= 0)
+    with pytest.raises(ValueError, match="they have no order"):
+        MarginBoostClassifier(nu=0.5, learner=Stumps(categorical=(2,), monotone=[(2, 1)])).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_directions_are_kept_with_the_model(tmp_path):
     X, y = bumpy(80)
     model = clone(MarginBoostClassifier(nu=0.4, learner=Stumps(63, monotone=np.array([1, 0, -1])))).fit(X, y)
-    assert model.learner == Stumps(63, ((0, 1), (2, -1)))
+    assert model.learner == Stumps(63, monotone=((0, 1), (2, -1)))
     save_model(model, tmp_path / "m")
     again = load_model(tmp_path / "m")
     assert again.learner == model.learner

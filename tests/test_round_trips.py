@@ -8,9 +8,10 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
 
 from dualboost import load_model, save_model
-from dualboost.estimators.validation import _is_plain, _numbers
+from dualboost.estimators.validation import _INPUT, _is_plain
 from fitted import KINDS, NEW, WHOLE, fitted, frame, new_rows
 
 
@@ -49,7 +50,7 @@ def test_the_short_way_gives_what_the_checks_give():
     model = fitted("MarginBoostClassifier")
     for rows in (NEW, NEW[:1], NEW[::2], np.asfortranarray(NEW), WHOLE):
         assert _is_plain(model, rows)
-        np.testing.assert_array_equal(_numbers(model, rows, reset=False), rows)
+        np.testing.assert_array_equal(validate_data(model, rows, reset=False, **_INPUT), rows)
     read_only = NEW.copy()
     read_only.flags.writeable = False
     np.testing.assert_array_equal(model.decision_function(read_only), model.decision_function(NEW))

@@ -207,7 +207,8 @@ def check_learner(learner, max_bins: int) -> Learner:
 
 def check_no_direction(model, n_classes: int) -> None:
     """Refuse `monotone` for several classes: a vote cannot rise for each of them, and shares of votes do neither."""
-    if getattr(getattr(model, "learner", None), "monotone", ()):
+    learner = getattr(model, "learner", None)
+    if any(getattr(part, "monotone", ()) for part in getattr(learner, "learners", [learner])):
         raise ValueError(f"monotone speaks of the vote for one of two classes, and y has {n_classes}: drop it.")
 
 

@@ -1,20 +1,21 @@
 """Plain trees as the attributes of ONNX's `TreeEnsemble`: doubles all the way, missing values as they were learned.
 
 A split of ONNX sends x <= threshold to its true side, and a missing value to the false side unless it is told
-otherwise. Splits that should abstain get a second one below their false side: x <= infinity, or nothing.
+otherwise. Splits that should abstain get a second one below their false side: x <= infinity, or nothing. Splits of
+categories look at further columns, which hold 0 for left, 1 for right and 2 for nowhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dualboost.inspection.as_trees import step_tree
 from dualboost.inspection.trees import ABSTAIN, LEFT, PlainTrees
 
-__all__ = ["TreeArrays", "tree_arrays"]
+__all__ = ["TreeArrays", "tree_arrays", "with_columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,24 @@ def tree_arrays(votes: Sequence[PlainTrees]) -> TreeArrays:
     )
 
 
+def with_columns(votes: Sequence[PlainTrees], n_features: int) -> tuple[list[PlainTrees], list[PlainTrees]]:
+    """(the votes with thresholds on further columns in the place of rules, one step function for each of these)."""
+    told: list[PlainTrees] = []
+    columns: list[PlainTrees] = []
+    for vote in votes:
+        place, ruled = n_features + len(columns) + vote.rule, vote.rule >= 0
+        told.append(
+            replace(
+                vote,
+                feature=np.where(ruled, place, vote.feature),
+                threshold=np.where(ruled, 0.5, vote.threshold),
+                missing=np.where(ruled, ABSTAIN, vote.missing),
+            )
+        )
+        columns += [step_tree(rule.cuts.tolist(), rule.sides.tolist(), rule.feature) for rule in vote.rules]
+    return told, columns
+
+
 def _without_abstaining(trees: PlainTrees) -> PlainTrees:
     """The same trees with a split of their own for missing values that go nowhere."""
     asks = np.flatnonzero((trees.feature >= 0) & (trees.missing == ABSTAIN))
@@ -75,11 +94,12 @@ def _without_abstaining(trees: PlainTrees) -> PlainTrees:
 
     return PlainTrees(
         extended(trees.feature, trees.feature[asks], -1),
-        extended(trees.threshold, np.inf, 0),
+        extended(trees.threshold, np.where(trees.rule[asks] < 0, np.inf, 1.5), 0),
         extended(np.where(trees.missing == ABSTAIN, 1, trees.missing), 1, 0),
         extended(trees.left, trees.right[asks], 0),
         extended(right, nothing, 0),
         extended(trees.value, 0.0, 0),
+        extended(trees.rule, -1, -1),
         trees.roots,
         trees.base,
     )

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Link, Sigmoid, Steps
-from dualboost.export.ensemble import tree_arrays
+from dualboost.export.ensemble import tree_arrays, with_columns
 from dualboost.export.graph import Graph
 from dualboost.inspection.as_trees import plain_trees, step_tree
 from dualboost.inspection.names import feature_names
@@ -29,8 +29,9 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     """The classifier as an ONNX model, for onnxruntime (1.20 or newer) and other programs.
 
     Input `X`: a table of doubles, NaN for missing values; thresholds and sums are doubles too, so nothing is rounded to
-    single precision. Outputs: `label`, `score` (what `decision_function` says) and `probabilities`, which a model with
-    calibrate=False leaves out.
+    single precision. Columns of categories hold their numbers, in the order of the note "categories" of the model.
+    Outputs: `label`, `score` (what `decision_function` says) and `probabilities`, which a model with calibrate=False
+    leaves out.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     classes = _labels(model.classes_)
     parts = getattr(model, "estimators_", [model])
     links = [part.link_ for part in parts] if hasattr(parts[0], "link_") else []
-    scores = _votes(graph, [part.predictor_ for part in parts])
+    scores = _votes(graph, [part.predictor_ for part in parts], model.n_features_in_)
     winner, shown, chances = _two(graph, scores, links) if len(parts) == 1 else _several(graph, scores, links)
     graph.call(graph.add("Gather", [graph.constant(classes), winner]), "label")
     graph.call(shown, "score")
@@ -64,8 +65,14 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     if chances:
         graph.call(chances, "probabilities")
         outputs["probabilities"] = ("DOUBLE", [None, len(classes)])
-    notes = {"model": type(model).__name__, "features": json.dumps(feature_names(model))}
+    notes = {"model": type(model).__name__, "features": json.dumps(feature_names(model)), **_categories(model)}
     return graph.model(model.n_features_in_, outputs, notes)
+
+
+def _categories(model: BoostedClassifier) -> dict[str, str]:
+    """The categories of each column of the data frame that have the numbers 0, 1, ... in X."""
+    known = getattr(model, "categories_", {})
+    return {"categories": json.dumps(known, default=lambda values: np.asarray(values).tolist())} if known else {}
 
 
 def _labels(classes: np.ndarray) -> np.ndarray:
@@ -78,14 +85,17 @@ def _labels(classes: np.ndarray) -> np.ndarray:
     raise ValueError(f"ONNX knows labels of numbers, truth values or strings, not {classes.tolist()}.")
 
 
-def _votes(graph: Graph, predictors: list) -> str:
+def _votes(graph: Graph, predictors: list, n_features: int) -> str:
     """The score of each vote, a column each."""
     if all(isinstance(predictor, MatrixScores) for predictor in predictors):
         return graph.add("MatMul", ["X", graph.constant(np.column_stack([vote.weights for vote in predictors]))])
-    votes = [plain_trees(predictor) for predictor in predictors]
+    votes, columns = with_columns([plain_trees(predictor) for predictor in predictors], n_features)
+    X = "X"
+    if columns:
+        X = graph.add("Concat", [X, graph.trees(X, tree_arrays(columns), len(columns))], {"axis": 1})
     roots = [vote.roots[:-1] for vote in votes]
     constants = [vote.base + vote.value[at][vote.feature[at] < 0].sum() for vote, at in zip(votes, roots, strict=True)]
-    return graph.add("Add", [graph.trees("X", tree_arrays(votes), len(votes)), graph.constant(np.array(constants))])
+    return graph.add("Add", [graph.trees(X, tree_arrays(votes), len(votes)), graph.constant(np.array(constants))])
 
 
 def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
+from dualboost.data import MISSING
 from dualboost.estimators.bagging import Average
-from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, Node, PlainTrees
+from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, Node, PlainTrees, Rule
 from dualboost.learners import Predictor
+from dualboost.learners.categories import Categories
 from dualboost.learners.leaf_trees import LeafScores
 from dualboost.learners.nzdd.boxes import Box, BoxScores
+from dualboost.learners.step_functions import step_scores
 from dualboost.learners.stumps import StumpScores
 from dualboost.learners.tree_scores import TreeScores
+from dualboost.learners.union import SumScores
+from dualboost.learners.words import WordScores
 
-__all__ = ["plain_trees", "step_tree"]
+__all__ = ["plain_trees", "step_tree", "word_steps"]
 
 
 def plain_trees(predictor: Predictor) -> PlainTrees:
@@ -24,13 +28,19 @@ def plain_trees(predictor: Predictor) -> PlainTrees:
     if isinstance(predictor, StumpScores):
         return PlainTrees.of(_steps(predictor), predictor.base)
     if isinstance(predictor, TreeScores):
-        return PlainTrees.of(_vote_trees(predictor))
+        rules: list[Rule] = []
+        return PlainTrees.of(list(_vote_trees(predictor, rules)), 0.0, rules)
     if isinstance(predictor, LeafScores):
         return _leaf_trees(predictor)
     if isinstance(predictor, BoxScores):
         return PlainTrees.of(map(_box, predictor.boxes, predictor.weights.tolist()), predictor.base)
+    if isinstance(predictor, WordScores):
+        return plain_trees(word_steps(predictor))
+    if isinstance(predictor, SumScores):
+        return PlainTrees.joined([plain_trees(part) for part in predictor.parts], 0.0)
     if isinstance(predictor, Average):
-        return _joined(predictor)
+        share = predictor.scale / max(len(predictor.parts), 1)
+        return PlainTrees.joined([plain_trees(part).scaled(share) for part in predictor.parts], predictor.base)
     raise ValueError(
         f"This needs a vote of stumps, trees or boxes, and the model's is {type(predictor).__name__}: "
         "fit with learner=Stumps(), Trees() or LeafTrees()."
@@ -38,7 +48,7 @@ def plain_trees(predictor: Predictor) -> PlainTrees:
 
 
 def _leaf(value: float) -> Node:
-    return (-1, 0.0, LEFT, 0, 0, value)
+    return (-1, 0.0, LEFT, 0, 0, value, -1)
 
 
 def _steps(vote: StumpScores) -> Iterator[list[Node]]:
@@ -52,10 +62,10 @@ def _steps(vote: StumpScores) -> Iterator[list[Node]]:
         yield nodes
 
 
-def step_tree(cuts: list[float], table: list[float]) -> PlainTrees:
-    """A step function of feature 0 as one balanced tree: table[k] for cuts[k - 1] < x <= cuts[k]."""
+def step_tree(cuts: list[float], table: list[float], feature: int = 0) -> PlainTrees:
+    """A step function of a feature as one balanced tree: table[k] for cuts[k - 1] < x <= cuts[k]."""
     nodes: list[Node] = []
-    _balanced(nodes, 0, cuts, table)
+    _balanced(nodes, feature, cuts, table)
     return PlainTrees.of([nodes])
 
 
@@ -67,24 +77,44 @@ def _balanced(nodes: list[Node], feature: int, cuts: list[float], table: list[fl
     at, middle = len(nodes), len(cuts) // 2
     nodes.append(_leaf(0.0))  # its place
     _balanced(nodes, feature, cuts[:middle], table[: middle + 1])
-    nodes[at] = (feature, cuts[middle], RIGHT, at + 1, len(nodes), 0.0)
+    nodes[at] = (feature, cuts[middle], RIGHT, at + 1, len(nodes), 0.0, -1)
     _balanced(nodes, feature, cuts[middle + 1 :], table[middle + 1 :])
 
 
-def _vote_trees(vote: TreeScores) -> Iterator[list[Node]]:
+def _vote_trees(vote: TreeScores, rules: list[Rule]) -> Iterator[list[Node]]:
+    """The trees of a vote; their splits of categories are added to the rules."""
     for (first, last), weight in zip(pairwise(vote.start.tolist()), vote.weights.tolist(), strict=True):
-        yield [_vote_node(vote, first, at, weight) for at in range(first, last)]
+        yield [_vote_node(vote, (first, at), weight, rules) for at in range(first, last)]
 
 
-def _vote_node(vote: TreeScores, first: int, at: int, weight: float) -> Node:
-    place, cut, missing_right = vote.nodes[at].tolist()
+def _vote_node(vote: TreeScores, at: tuple[int, int], weight: float, rules: list[Rule]) -> Node:
+    first, here = at
+    place, cut, missing_right = vote.nodes[here, :3].tolist()
     if place < 0:
         return _leaf(weight * cut)
+    feature, number = int(vote.features[place]), -1
     cuts = vote.cuts[vote.cut_start[place] : vote.cut_start[place + 1]]
     threshold = float(cuts[cut]) if cut < len(cuts) else np.inf  # beyond them: missing or not
     missing = (RIGHT if missing_right else LEFT) if vote.met_missing[place] else ABSTAIN
-    right = _end_of(vote.nodes[:, 0], at + 1)
-    return (int(vote.features[place]), threshold, missing, at + 1 - first, right - first, 0.0)
+    if feature in vote.named:
+        number = len(rules)
+        rules.append(_rule(vote, here, missing if cut >= 0 else None, threshold))
+    right = _end_of(vote.nodes[:, 0], here + 1)
+    return (feature, threshold, missing, here + 1 - first, right - first, 0.0, number)
+
+
+def _rule(vote: TreeScores, here: int, missing: int | None, threshold: float) -> Rule:
+    """The sides of all categories: by their bits in the mask, or by their codes."""
+    place = int(vote.nodes[here, 0])
+    column = int(np.flatnonzero(vote.named == vote.features[place])[0])
+    span = slice(*vote.name_start[column : column + 2].tolist())
+    if missing is None:
+        bits = np.unpackbits(np.ascontiguousarray(vote.nodes[here, 3:]).view(np.uint8), bitorder="little")
+        sides, missing = bits.astype(np.float64), int(bits[MISSING]) if vote.met_missing[place] else ABSTAIN
+    else:
+        sides = (np.arange(MISSING + 1) > threshold).astype(np.float64)
+    cuts, table = Categories(vote.names[span], vote.name_codes[span]).steps(sides, float(missing))
+    return Rule(int(vote.features[place]), cuts, table.astype(np.int64))
 
 
 def _end_of(places: np.ndarray, at: int) -> int:
@@ -101,7 +131,8 @@ def _leaf_trees(vote: LeafScores) -> PlainTrees:
     roots = np.append(vote.roots, len(vote.feature))
     children = vote.left.astype(np.int64), vote.right.astype(np.int64)
     value = np.where(vote.feature < 0, vote.value, 0.0)
-    return PlainTrees(vote.feature, vote.threshold, missing, *children, value, roots)
+    rule = np.full(len(value), -1)
+    return PlainTrees(vote.feature, vote.threshold, missing, *children, value, rule, roots)
 
 
 def _box(box: Box, weight: float) -> list[Node]:
@@ -110,24 +141,12 @@ def _box(box: Box, weight: float) -> list[Node]:
     outside = 2 * len(box) + 1
     for feature, low, high in box:
         at = len(nodes)
-        nodes += [(feature, high, RIGHT, at + 1, outside, 0.0), (feature, low, RIGHT, outside, at + 2, 0.0)]
+        nodes += [(feature, high, RIGHT, at + 1, outside, 0.0, -1), (feature, low, RIGHT, outside, at + 2, 0.0, -1)]
     return [*nodes, _leaf(weight), _leaf(0.0)]
 
 
-def _joined(average: Average) -> PlainTrees:
-    parts = [plain_trees(part).scaled(average.scale / len(average.parts)) for part in average.parts]
-    empty = PlainTrees.of([], average.base)
-    starts = np.cumsum([0, *(len(part.feature) for part in parts)])
-    shifted = [
-        replace(part, left=part.left + start, right=part.right + start, roots=part.roots + start)
-        for part, start in zip(parts, starts, strict=False)
-    ]
-
-    def stacked(name: str) -> np.ndarray:
-        return np.concatenate([getattr(part, name) for part in (empty, *shifted)])
-
-    feature, threshold, missing = stacked("feature"), stacked("threshold"), stacked("missing")
-    left, right, value = stacked("left"), stacked("right"), stacked("value")
-    roots = np.concatenate([*(part.roots[:-1] for part in shifted), starts[-1:]])
-    base = average.base + sum(part.base for part in parts)
-    return PlainTrees(feature, threshold, missing, left, right, value, roots, base)
+def word_steps(vote: WordScores) -> StumpScores:
+    """Words as step functions of their counts: nothing where the word is absent or not counted."""
+    used = np.flatnonzero(np.any(vote.weights != 0, axis=0))
+    steps = [(vote.levels, np.append(0.0, np.cumsum(vote.weights[:, j]))) for j in used]
+    return step_scores(vote.base, used, steps, np.zeros(len(used)), np.abs(vote.weights[:, used]).sum(axis=0))

@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from dualboost.estimators.bagging import Average
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.validation import predict_input
-from dualboost.inspection.as_trees import plain_trees
+from dualboost.inspection.as_trees import plain_trees, word_steps
 from dualboost.inspection.names import feature_names
 from dualboost.inspection.shapley import background_shares, tree_contributions
 from dualboost.learners import Predictor
 from dualboost.learners.matrix import MatrixScores
 from dualboost.learners.stumps import StumpScores
+from dualboost.learners.union import SumScores
+from dualboost.learners.words import WordScores
 
 __all__ = ["Explanation", "explain"]
 
@@ -153,8 +155,10 @@ def _explained(predictor: Predictor, X, background) -> tuple[np.ndarray, float]:
         return _centred(_step_values(predictor, X), background, predictor.base, lambda B: _step_values(predictor, B))
     if isinstance(predictor, MatrixScores):
         return _centred(_products(predictor, X), background, 0.0, lambda B: _products(predictor, B))
-    if isinstance(predictor, Average):
-        return _averaged(predictor, X, background)
+    if isinstance(predictor, WordScores):
+        return _explained(word_steps(predictor), X, background)
+    if isinstance(predictor, (Average, SumScores)):
+        return _added_up(predictor, X, background)
     trees = plain_trees(predictor)
     return tree_contributions(trees, _dense(X), background_shares(trees, _dense(background)))
 
@@ -163,11 +167,11 @@ def _dense(X):
     return X.toarray() if sp.issparse(X) else X
 
 
-def _averaged(average: Average, X, background) -> tuple[np.ndarray, float]:
-    parts: Sequence = [_explained(part, X, background) for part in average.parts]
-    share = average.scale / max(len(parts), 1)
+def _added_up(vote: Average | SumScores, X, background) -> tuple[np.ndarray, float]:
+    parts: Sequence = [_explained(part, X, background) for part in vote.parts]
+    share, base = (vote.scale / max(len(parts), 1), vote.base) if isinstance(vote, Average) else (1.0, 0.0)
     total = sum((part[0] for part in parts), start=np.zeros(X.shape))
-    return share * total, average.base + share * sum(part[1] for part in parts)
+    return share * total, base + share * sum(part[1] for part in parts)
 
 
 def _centred(values: np.ndarray, background, base: float, of) -> tuple[np.ndarray, float]:

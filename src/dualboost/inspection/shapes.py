@@ -113,7 +113,9 @@ def _shape(trees: PlainTrees, feature: int, name: str, X) -> Shape:
 
 def cuts_of(trees: PlainTrees, feature: int) -> np.ndarray:
     """Where these trees split the feature, in order; a split of missing from present values has no place."""
-    found = np.unique(trees.threshold[trees.feature == feature])
+    here = trees.feature == feature
+    rules = np.unique(trees.rule[here & (trees.rule >= 0)])
+    found = np.unique(np.concatenate([trees.threshold[here & (trees.rule < 0)], *(trees.rules[r].cuts for r in rules)]))
     return found[np.isfinite(found)]
 
 

@@ -1,21 +1,31 @@
 """Plain trees: the one form in which every finished vote of steps, trees or boxes is explained, drawn and exported.
 
 A node is a leaf (feature -1, with its value) or a split: x <= threshold goes left, anything above right. A missing
-value goes left, right, or nowhere: then its tree says nothing, as trees do about a feature that was never missing.
+value goes left, right, or nowhere: then its tree says nothing, as trees do about a feature that was never missing. A
+split of categories has a rule instead of a threshold: a step function of sides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["ABSTAIN", "LEFT", "RIGHT", "Node", "PlainTrees"]
+__all__ = ["ABSTAIN", "LEFT", "RIGHT", "Node", "PlainTrees", "Rule"]
 
 LEFT, RIGHT, ABSTAIN = 0, 1, 2
-Node = tuple[int, float, int, int, int, float]  # feature, threshold, missing, left, right (from the root), value
+Node = tuple[int, float, int, int, int, float, int]  # feature, threshold, missing, left, right, value, rule
+
+
+class Rule(NamedTuple):
+    """sides[k] for cuts[k - 1] < x <= cuts[k] of one feature; the outermost ones are where a missing value goes."""
+
+    feature: int
+    cuts: np.ndarray
+    sides: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,19 +39,48 @@ class PlainTrees:
     left: np.ndarray
     right: np.ndarray
     value: np.ndarray
+    rule: np.ndarray
+    """The number of the node's rule; -1 for a threshold."""
     roots: np.ndarray
     """Where each tree begins, and where the last one ends."""
     base: float = 0.0
+    rules: tuple[Rule, ...] = ()
 
     @classmethod
-    def of(cls, trees: Iterable[list[Node]], base: float = 0.0) -> PlainTrees:
+    def of(cls, trees: Iterable[list[Node]], base: float = 0.0, rules: Sequence[Rule] = ()) -> PlainTrees:
         listed = [tree for tree in trees if tree]
         roots = np.cumsum([0, *map(len, listed)], dtype=np.int64)
         table = [node for tree in listed for node in tree]
-        columns = [np.array([node[k] for node in table], kind) for k, kind in enumerate("idbqqd")]
+        columns = [np.array([node[k] for node in table], kind) for k, kind in enumerate("idbqqdq")]
         shift = np.repeat(roots[:-1], np.diff(roots))
-        feature, threshold, missing, left, right, value = columns
-        return cls(feature, threshold, missing, left + shift, right + shift, value, roots, base)
+        feature, threshold, missing, left, right, value, rule = columns
+        return cls(feature, threshold, missing, left + shift, right + shift, value, rule, roots, base, tuple(rules))
+
+    @classmethod
+    def joined(cls, parts: Sequence[PlainTrees], base: float) -> PlainTrees:
+        """The sum of votes and a constant."""
+        starts = np.cumsum([0, *(len(part.feature) for part in parts)])
+        known = np.cumsum([0, *(len(part.rules) for part in parts)])
+
+        def stacked(name: str, shifts: np.ndarray | None = None) -> np.ndarray:
+            own = [getattr(part, name) for part in (cls.of([]), *parts)]
+            return np.concatenate(own if shifts is None else [own[0], *map(np.add, own[1:], shifts)])
+
+        rule = np.concatenate(
+            [cls.of([]).rule, *(np.where(part.rule < 0, -1, part.rule + known[k]) for k, part in enumerate(parts))]
+        )
+        return cls(
+            stacked("feature"),
+            stacked("threshold"),
+            stacked("missing"),
+            stacked("left", starts[:-1]),
+            stacked("right", starts[:-1]),
+            stacked("value"),
+            rule,
+            np.concatenate([*(part.roots[:-1] + starts[k] for k, part in enumerate(parts)), starts[-1:]]),
+            base + sum(part.base for part in parts),
+            tuple(rule for part in parts for rule in part.rules),
+        )
 
     def __len__(self) -> int:
         return len(self.roots) - 1
@@ -58,9 +97,9 @@ class PlainTrees:
         roots = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         kept = np.concatenate([np.empty(0, np.int64), *rows])
         shift = np.repeat(np.array([span.start for span in spans], np.int64) - roots[:-1], np.diff(roots))
-        arrays = (self.feature, self.threshold, self.missing, self.left, self.right, self.value)
-        feature, threshold, missing, left, right, value = (array[kept] for array in arrays)
-        return PlainTrees(feature, threshold, missing, left - shift, right - shift, value, roots)
+        arrays = (self.feature, self.threshold, self.missing, self.left, self.right, self.value, self.rule)
+        feature, threshold, missing, left, right, value, rule = (array[kept] for array in arrays)
+        return PlainTrees(feature, threshold, missing, left - shift, right - shift, value, rule, roots, 0.0, self.rules)
 
     def by_paths(self) -> dict[tuple[int, ...], PlainTrees]:
         """The vote in parts, by the features on the path to a leaf: each has the leaves of its paths alone."""
@@ -86,6 +125,10 @@ class PlainTrees:
 
     def sides(self, node: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which values of the node's feature go left and which go right."""
+        if self.rule[node] >= 0:
+            rule = self.rules[self.rule[node]]
+            sides = rule.sides[np.searchsorted(rule.cuts, x)]  # beyond all cuts stand the missing values
+            return sides == LEFT, sides == RIGHT
         lost = np.isnan(x)
         left, right = x <= self.threshold[node], x > self.threshold[node]
         where = self.missing[node]

@@ -42,12 +42,14 @@ def checked_directions(monotone: Any) -> Directions:
     return tuple(sorted((int(feature), int(sign)) for feature, sign in table if sign != 0))
 
 
-def directions_for(directions: Directions, n_features: int) -> np.ndarray:
-    """One number a feature; refuses features that the data do not have."""
+def directions_for(directions: Directions, n_features: int, categorical: Sequence[int]) -> np.ndarray:
+    """One number a feature; refuses features that the data do not have, and those that have no order."""
     out = np.zeros(n_features, dtype=np.int64)
     for feature, direction in directions:
         if feature >= n_features:
             raise ValueError(f"monotone names feature {feature}, but X has the features 0 to {n_features - 1}.")
+        if feature in categorical:
+            raise ValueError(f"monotone names column {feature}, which holds categories: they have no order.")
         out[feature] = direction
     return out
 

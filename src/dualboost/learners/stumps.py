@@ -64,18 +64,17 @@ class Stumps(TakesCategories):
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> Oracle:
         if y is None:
             raise ValueError("Stumps need labels: bind(X, y, rows) with a y of +1 and -1.")
-        directions = directions_for(self.monotone, X.shape[1])
+        directions = directions_for(self.monotone, X.shape[1], self.categorical)
         weights = None if rows.uniform else rows.prior
-        bins = bin_columns(X, weights, self.max_bins, rows.threads)
         if not self.categorical:
-            return _directed(StumpOracle(bins, y, rows), directions)
+            return _directed(StumpOracle(bin_columns(X, weights, self.max_bins, rows.threads), y, rows), directions)
         # These build on stumps: they cannot be imported above.
         from dualboost.learners.subsets import Subsets
         from dualboost.learners.union import side_by_side
 
         subsets = Subsets(self.categorical).bind(X, y, rows)
-        stumps = StumpOracle(without_features(bins, self.categorical), y, rows)
-        return side_by_side((_directed(stumps, directions), subsets), rows)
+        bins = without_features(bin_columns(X, weights, self.max_bins, rows.threads), self.categorical)
+        return side_by_side((_directed(StumpOracle(bins, y, rows), directions), subsets), rows)
 
     def with_categories(self, columns: tuple[int, ...]) -> Stumps:
         return replace(self, categorical=tuple({*self.categorical, *columns}))

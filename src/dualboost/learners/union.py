@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from dualboost.learners.averaging import Averaging, Mixture, parted, softmax
-from dualboost.learners.base import Answer, Hypothesis, Learner, Oracle, Predictor, TakesCategories, ranked
+from dualboost.learners.base import Answer, Directed, Hypothesis, Learner, Oracle, Predictor, TakesCategories, ranked
 from dualboost.learners.step_functions import merged
 from dualboost.learners.stumps import StumpScores
 from dualboost.rows import Rows
 
-__all__ = ["AveragedUnion", "SumScores", "Union", "UnionOracle", "side_by_side"]
+__all__ = ["AveragedUnion", "DirectedUnion", "SumScores", "Union", "UnionOracle", "side_by_side"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ class Union(TakesCategories):
 
 
 def side_by_side(parts: Sequence[Oracle], rows: Rows) -> Oracle:
-    """The union of bound learners; it can be averaged where all of them can."""
+    """The union of bound learners: it can be averaged where all of them can, and has directions where one has."""
+    if any(isinstance(part, Directed) for part in parts):
+        return DirectedUnion(parts, rows)
     averaging = [part for part in parts if isinstance(part, Averaging)]
     return AveragedUnion(averaging, rows) if len(averaging) == len(parts) else UnionOracle(parts, rows)
 
@@ -166,6 +168,35 @@ class AveragedUnion(Averaging):
         """How many values a mixture of each part has."""
         d = np.array(self.rows.prior)
         return [len(part.average(d, 1.0)[0].hypotheses[0].values) for part in self.parts]
+
+    def forget(self) -> None:
+        self._union.forget()
+
+
+class DirectedUnion(Directed):
+    """Bound learners side by side of which some have hypotheses of one sign."""
+
+    def __init__(self, parts: Sequence[Oracle], rows: Rows):
+        self.parts, self.rows, self._union = tuple(parts), rows, UnionOracle(parts, rows)
+
+    def directed(self, hypotheses: Sequence[Hypothesis]) -> np.ndarray:
+        masks = [
+            isinstance(self.parts[number], Directed) and bool(self.parts[number].directed([inner])[0])
+            for number, inner in hypotheses
+        ]
+        return np.array(masks, dtype=bool)
+
+    def best(self, d: np.ndarray, k: int = 1) -> Answer:
+        return self._union.best(d, k)
+
+    def column(self, hypothesis: Hypothesis) -> np.ndarray:
+        return self._union.column(hypothesis)
+
+    def margins(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
+        return self._union.margins(hypotheses, w)
+
+    def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> Predictor:
+        return self._union.predictor(hypotheses, w)
 
     def forget(self) -> None:
         self._union.forget()

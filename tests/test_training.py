@@ -180,6 +180,26 @@ def test_eval_sets_of_every_form_with_weights_and_labels(form):
     np.testing.assert_allclose(weighted.history_["validation"], part.history_["validation"], atol=1e-12)
 
 
+def test_frames_with_categories_are_held_out_and_taken_up(tmp_path):
+    def frame(X):
+        return (
+            pd.DataFrame(X)
+            .rename(columns=str)
+            .assign(kind=pd.Categorical(np.array(["a", "b", "c"])[X[:, 0].astype(int) % 3]))
+        )
+
+    training = Training(validation_fraction=0.2, checkpoint=str(tmp_path / "run"), checkpoint_seconds=0)
+    whole = AdaBoostClassifier(n_estimators=40, training=training).fit(frame(X), Y)
+    with pytest.raises(Crash):
+        crashing = replace(training, callbacks=(crash_at(20),))
+        AdaBoostClassifier(n_estimators=40, training=crashing).fit(frame(X), Y)
+    again = AdaBoostClassifier(n_estimators=40, training=training).fit(frame(X), Y)
+    assert again.n_iter_ == whole.n_iter_
+    np.testing.assert_array_equal(again.decision_function(frame(XV)), whole.decision_function(frame(XV)))
+    given = AdaBoostClassifier(n_estimators=40).fit(frame(X), Y, eval_set=(frame(XV), YV))
+    assert np.nanmax(given.history_["validation"]) == pytest.approx(given.score(frame(XV), YV))
+
+
 def test_several_classes_stop_each_on_their_own():
     data, target = load_iris(return_X_y=True)
     noisy = target.copy()

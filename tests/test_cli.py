@@ -117,6 +117,14 @@ def test_fit_as_json(capsys, data, folder):
     assert any("Target" in note for note in record["notes"])
 
 
+def test_fit_stops_early_in_time_and_leaves_no_checkpoint(capsys, data, tmp_path):
+    path, run_file = tmp_path / "m.dualboost", tmp_path / "run"
+    wishes = "--seconds", "60", "--validation-fraction", "0.25", "--checkpoint", str(run_file)
+    record = as_json(capsys, "fit", data, "--nu", "0.3", "-o", str(path), *wishes)
+    assert "held-out rows, was kept" in record["status"] and not run_file.exists()
+    assert load_model(path).training.validation_fraction == 0.25
+
+
 def test_predict_gives_the_labels_of_the_model(capsys, model_file, new_rows):
     code, out, err = run(capsys, "predict", model_file, new_rows)
     assert code == 0 and err == ""
@@ -262,6 +270,8 @@ def bad_cases(tmp_path: Path, data: str, model: str) -> dict[str, tuple[list[str
         "one value": (["evaluate", one, "-t", "diagnosis"], "only one value"),
         "algorithm": (["fit", data, "-a", "magic"], "no algorithm 'magic'; choose auto or one of"),
         "nu": (["fit", data, "--nu", "7"], "nu is the fraction"),
+        "seconds": (["fit", data, "--seconds", "0"], "seconds is a time limit"),
+        "checkpoint": (["fit", data, "--checkpoint", str(tmp_path / "no" / "run")], "cannot be written"),
         "folds": (["evaluate", data, "--folds", "1"], "--folds"),
         "unwritable": (["fit", data, "-o", str(tmp_path / "no" / "where")], "Cannot write to"),
         "a folder": (["fit", data, "-o", str(tmp_path / "folder")], "it is a folder"),
@@ -282,7 +292,7 @@ def relabelled(tmp_path: Path, data: str) -> str:
 
 
 def make_newer(model: str, target: Path) -> None:
-    from dualboost.files import container
+    from dualboost.storage import container
 
     header, arrays = container.read(model, 1 << 30)
     header.pop("arrays")
@@ -372,7 +382,7 @@ def test_ctrl_c_keeps_the_best_model(tmp_path):
     path = tmp_path / "kept.dualboost"
     code = (
         "import os, signal, sys; from dualboost.estimators import progress; from dualboost import estimators\n"
-        "from dualboost import solve as _; import dualboost.game as game; import dualboost.estimators.base as base\n"
+        "from dualboost import solve as _; import dualboost.game as game; import dualboost.estimators.playing as base\n"
         "play = base.play\n"
         "def interrupted(g, booster, most, state=None, watch=None):\n"
         "    def look(s):\n"

@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 
 from dualboost import LPBoostClassifier, MarginBoostClassifier, load_model, reweight, save_model
 from dualboost.boosters import Corrective
-from dualboost.files.container import DamagedFile, _digest
 from dualboost.learners import Stumps
+from dualboost.storage.container import DamagedFile, _digest
 
 GOLDEN = Path(__file__).parent / "golden"
 X, Y = make_classification(150, 5, n_informative=3, random_state=0)

@@ -12,7 +12,6 @@ from conftest import bits, few_values, reals, with_missing
 from dualboost import kernels
 from dualboost.boosters import FrankWolfe, LPBoost
 from dualboost.files import load_diagram, save_diagram
-from dualboost.files.container import DamagedFile, read, write
 from dualboost.learners import NZDD, Stumps
 from dualboost.learners.nzdd import (
     Conjunctions,
@@ -33,6 +32,7 @@ from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped
 from dualboost.solve import solve
+from dualboost.storage.container import DamagedFile, read, write
 
 
 def random_edges(rng: np.random.Generator) -> list:

@@ -89,6 +89,18 @@ class Pool:
         self.keys: list[Hypothesis] = []
         self._number: dict[Hypothesis, int] = {}
 
+    @classmethod
+    def of_record(cls, keys: Iterable[Hypothesis]) -> Pool:
+        """The pool in which these were met, in this order."""
+        pool = cls()
+        for key in keys:
+            pool.number(key)
+        return pool
+
+    def to_record(self) -> dict[str, Any]:
+        """What a file keeps."""
+        return {"keys": self.keys}
+
     def number(self, key: Hypothesis) -> int:
         """The number of this hypothesis; a new one gets the next."""
         known = self._number.setdefault(key, len(self.keys))

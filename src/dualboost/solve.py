@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,11 +14,12 @@ from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.losses import Loss, SoftMargin
 from dualboost.rows import Rows
+from dualboost.run import Halt, Record, Watch, record_of, stretches, watch_of
 from dualboost.sets import Capped, Groups
 
-_BURST = 128  # rounds without a look from outside: a second on a million rows
+__all__ = ["Outcome", "Solution", "finish", "finish_again", "play", "solve"]
 
-__all__ = ["Outcome", "Solution", "play", "solve"]
+_COLUMNS = ("objective", "bound", "edge", "size")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,11 @@ class Outcome:
     @property
     def n_rounds(self) -> int:
         return self.state.t
+
+    @property
+    def log(self) -> list[Record]:
+        """The history, record by record."""
+        return list(zip(*(self.history[name] for name in _COLUMNS), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,48 +194,38 @@ def play(
     game: Game,
     booster: Booster,
     max_rounds: int,
-    state: State | None = None,
-    watch: Callable[[State], str | None] | None = None,
+    state: State | Halt | None = None,
+    watch: Watch | Callable[[State], str | None] | None = None,
 ) -> Outcome:
     """Play until the booster has a reason to stop, `max_rounds` are over, or `watch` returns a reason.
 
-    Ctrl-C ends the run like any other reason: the best ensemble so far is kept.
+    Ctrl-C ends the run like any other reason: the best ensemble so far is kept. A `Halt` is taken up where it was.
     """
-    log: list[tuple[float, float, float, int]] = []
-    reason = ""
-    state = booster.start(game) if state is None else state
+    begin = state if isinstance(state, Halt) else Halt.at(booster.start(game) if state is None else state, [])
+    first, log, eyes = 0 if begin.log else begin.state.t, list(begin.log), watch_of(watch)
+    reason, state = "", begin.state
     try:
-        for latest, records in _stretches(game, booster, state, max_rounds):
-            state = latest
-            log += records
-            asked = watch(state) if watch is not None else ""
-            reason = state.status or asked or ""
+        for stretch in stretches(game, booster, begin, max_rounds, eyes):
+            state = stretch.state
+            log += stretch.records
+            if stretch.at_seam:
+                eyes.seam(Halt.at(state, log))
+            asked = eyes.look(state) if stretch.records else ""
+            reason = state.status or asked
             if reason:
                 break
     except KeyboardInterrupt:
         if not log:
             raise
         reason = INTERRUPTED
+    if len(log) <= state.t - first:  # stopped between two bursts: its last state has not been certified
+        state, answer = next(rounds(game, booster, state))
+        log.append(record_of(state, answer))
+        eyes.look(state)
     return finish(game, state, reason or f"stopped after max_rounds = {max_rounds}", log)
 
 
-def _stretches(game: Game, booster: Booster, state: State, max_rounds: int) -> Iterator[tuple[State, list]]:
-    """The run in pieces, each a state and a record of every certified state up to it.
-
-    A piece is a burst if possible, else a single round.
-    """
-    while state.t < max_rounds and (burst := booster.burst(game, state, min(_BURST, max_rounds - state.t))):
-        state = burst.state
-        yield state, list(zip(burst.objectives, burst.bounds, burst.edges, burst.sizes, strict=True))
-        if state.status:
-            return
-    for played, answer in rounds(game, booster, state):
-        yield played, [(played.best.objective, played.best.bound, abs(float(answer.edges[0])), len(played.w))]
-        if played.t >= max_rounds:
-            return
-
-
-def finish(game: Game, state: State, status: str, log: list) -> Outcome:
+def finish(game: Game, state: State, status: str, log: list[Record]) -> Outcome:
     """Drop what is zero, recompute margins and certificate from scratch: no sum of the run survives."""
     w = state.best.w
     kept = np.flatnonzero(w)
@@ -244,6 +240,11 @@ def finish(game: Game, state: State, status: str, log: list) -> Outcome:
     largest = game.oracle.best(d).bound if whole else ask_scaled(game.oracle, d).bound
     proof = proved(game, d, largest)
     certificate = Certificate(-game.loss.value(z), proof)
-    columns = zip(("objective", "bound", "edge", "size"), zip(*log, strict=True), strict=True)
+    columns = zip(_COLUMNS, zip(*log, strict=True), strict=True)
     history = {name: np.array(values) for name, values in columns}
     return Outcome(names, weights, z, d, certificate, status, history, state)
+
+
+def finish_again(game: Game, outcome: Outcome, state: State) -> Outcome:
+    """The same run, with the ensemble `state.best.w` of one of its states kept and certified in place of the best."""
+    return replace(finish(game, state, outcome.status, outcome.log), history=outcome.history)

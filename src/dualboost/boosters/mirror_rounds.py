@@ -67,7 +67,7 @@ def _played(game: Game, state: State, count: int) -> Run:
 
 
 def _masses(state: State, run: Run) -> np.ndarray:
-    return state.memory.mass + np.concatenate([[0.0], np.cumsum(np.abs(run.steps))])
+    return np.cumsum(np.concatenate([[state.memory.mass], np.abs(run.steps)]))  # in turn: as if they were cut
 
 
 def _edges(run: Run) -> np.ndarray:
@@ -89,11 +89,13 @@ def _after(game: Game, state: State, run: Run) -> State:
     total = Unscaled(run.weights(state.memory.total.w), run.records["z"])
     mass, edges = float(_masses(state, run)[-1]), _edges(run)[: len(run.steps)]
     steps = np.abs(run.steps)
-    gains = state.memory.gain + np.concatenate([[0.0], np.cumsum(steps * edges - steps**2 / 2)])
+    gains = np.cumsum(np.concatenate([[state.memory.gain], steps * edges - steps**2 / 2]))
     trail = Trail(gains[: len(run.records["wrong"])], run.records["wrong"])
     memory = Ascent(mass, float(gains[-1]), total=total, trail=trail)
     w, z = averaged(game, total, mass)
-    d = weight_set(game, "MirrorAscent").entropic(z, mass / game.budget)
+    bound_set = weight_set(game, "MirrorAscent")
+    bound_set.forget()  # a warm start would leave its trace in a last bit: where the rounds were cut must not matter
+    d = bound_set.entropic(z, mass / game.budget)
     return replace(state, w=w, z=z, d=d, t=state.t + len(run.steps), memory=memory)
 
 
@@ -117,8 +119,11 @@ def _row_weights(booster: MirrorAscent, game: Game, state: State, run: Run, k: i
         return state.d
     total = run.weights(state.memory.total.w, k)
     mass = float(_masses(state, run)[k])
-    z = game.oracle.margins(state.pool.keys[: len(total)], total * (game.budget / mass))
-    return booster.regularizer.nearest(weight_set(game, "MirrorAscent"), z, mass / game.budget)
+    margins = game.oracle.margins(state.pool.keys[: len(total)], total)  # exact: only then scaled
+    _, z = averaged(game, Unscaled(total, margins), mass)
+    bound_set = weight_set(game, "MirrorAscent")
+    bound_set.forget()
+    return booster.regularizer.nearest(bound_set, z, mass / game.budget)
 
 
 def _judged(booster: MirrorAscent, game: Game, state: State) -> State:

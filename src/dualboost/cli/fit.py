@@ -14,6 +14,7 @@ from dualboost.cli.loading import SUFFIX, DataOptions, check_writable, load_data
 from dualboost.cli.voice import Voice, aligned
 
 if TYPE_CHECKING:
+    from dualboost.estimators import Training
     from dualboost.estimators.base import BoostedClassifier
     from dualboost.readers import Problem
 
@@ -30,6 +31,9 @@ def fit(
     nu: use.Nu = None,
     tol: use.Tol = None,
     max_rounds: use.Rounds = None,
+    seconds: use.Seconds = None,
+    checkpoint: use.Checkpoint = None,
+    validation_fraction: use.Validation = None,
     seed: use.Seed = 0,
     jobs: use.Jobs = None,
     rows: use.Rows = None,
@@ -46,13 +50,26 @@ def fit(
     kind, why = choose(algorithm)
     problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
     voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
-    model = fitted(make(kind, Tuning(nu, tol, max_rounds, seed, jobs, voice.progress)), problem)
+    model = make(kind, Tuning(nu, tol, max_rounds, seed, jobs, voice.progress))
+    with bad_input():
+        model.set_params(training=training_of(seconds, validation_fraction, checkpoint))
+    fitted(model, problem)
     with bad_input():
         save_model(model, path, notes=provenance(problem))
     record = {**record_of(model, problem), "model": path}
     voice.result(record, [*certificate_lines(record), f"Model: {path}"])
     if model.status_.startswith("interrupted"):
         raise typer.Exit(INTERRUPTED)
+
+
+def training_of(seconds: float | None, validation_fraction: float | None, checkpoint: str | None) -> Training | None:
+    """How the fit is watched; None where nothing was asked for."""
+    from dualboost.estimators import Training
+
+    asked = seconds, validation_fraction, checkpoint
+    if all(wish is None for wish in asked):
+        return None
+    return Training(seconds, validation_fraction, checkpoint=checkpoint)
 
 
 def fitted(model: BoostedClassifier, problem: Problem) -> BoostedClassifier:

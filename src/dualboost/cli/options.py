@@ -18,6 +18,13 @@ Tol = Annotated[float | None, typer.Option(help="Gap to reach; the algorithm's o
 Rounds = Annotated[int | None, typer.Option(min=1, help="Most rounds.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same bits.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; -1 for all. The result does not depend on it.")]
+Seconds = Annotated[float | None, typer.Option(help="Most time for the fit; the best so far is kept.")]
+Checkpoint = Annotated[
+    str | None, typer.Option(help="Keep the run in this file while it lasts; the same command takes it up again.")
+]
+Validation = Annotated[
+    float | None, typer.Option(help="Hold this share of the rows out, keep the best vote on them, and stop early.")
+]
 Folds = Annotated[int, typer.Option(min=2, help="Parts that are held out in turn.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only results and errors.")]

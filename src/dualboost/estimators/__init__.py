@@ -20,6 +20,7 @@ from dualboost.estimators.mirror import (
 )
 from dualboost.estimators.noisy import LogisticDifferenceClassifier, LogisticMixtureClassifier
 from dualboost.estimators.reweight import reweight
+from dualboost.estimators.training import Training
 
 __all__ = [
     "AdaBoostClassifier",
@@ -39,6 +40,7 @@ __all__ = [
     "SoftBoostClassifier",
     "SparseBoostClassifier",
     "TotalBoostClassifier",
+    "Training",
     "audit",
     "compare",
     "reweight",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from dualboost.game import Game, State
 from dualboost.learners import Learner
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
-from dualboost.solve import Outcome, finish
+from dualboost.solve import Outcome, finish_again
 
 __all__ = ["AscentClassifier"]
 
@@ -32,7 +32,7 @@ class Diary:
     prior: np.ndarray
     promise: Promise | None
     bound: Callable[[float], float]
-    records: list[tuple[float, float, float]] = field(default_factory=list)
+    records: list[tuple[float, ...]] = field(default_factory=list)
     noted: Trail | None = None
     """A state is shown when its compiled rounds are over, and again when it is certified itself."""
 
@@ -47,6 +47,10 @@ class Diary:
         for gain, error in zip(gains, errors, strict=True):
             bound = 1.0 if self.promise is None else self.promise.holds_at(self.bound(gain))
             self.records.append((min(error, 1.0), bound, nonzero))
+
+    def resume(self, records: Sequence[tuple[float, ...]], state: State) -> None:
+        """Take up what was written down up to this state."""
+        self.records, self.noted = list(records), state.memory.trail
 
     def columns(self) -> dict[str, np.ndarray]:
         error, bound, nonzero = (np.array(column) for column in zip(*self.records, strict=True))
@@ -72,8 +76,8 @@ class AscentClassifier(BoostedClassifier):
     def _asked(self) -> Asked:
         """The limits on row weights among the parameters."""
 
-    def _ascend(self, X, y, sample_weight, extras: Mapping[str, Any] | None = None):
-        self._fit(X, y, sample_weight, extras)
+    def _ascend(self, X, y, sample_weight, extras: Mapping[str, Any] | None = None, eval_set=None):
+        self._fit(X, y, sample_weight, extras, eval_set)
         if hasattr(self, "estimators_"):
             self.bounds_ = [model.bounds_ for model in self.estimators_]
         return self
@@ -94,7 +98,7 @@ class AscentClassifier(BoostedClassifier):
         limits = limits_of(data, rows, self._asked())
         diary = Diary(rows.prior, limits.promises[0] if limits.promises else None, self._error_bound)
         parts = Parts(learner, SoftMargin(limits.set), booster, tol=_CLOSED)
-        game, outcome = self._train(data, rows, parts, type(self).__name__, diary.note)
+        game, outcome = self._train(data, rows, parts, type(self).__name__, diary)
         self._keep(data, game.oracle, with_the_last_ensemble(game, outcome))
         self.history_ = self.history_ | diary.columns()
         self.bounds_ = self._words(rows, limits, outcome.state)
@@ -107,5 +111,4 @@ class AscentClassifier(BoostedClassifier):
 def with_the_last_ensemble(game: Game, outcome: Outcome) -> Outcome:
     """The bounds are about the ensemble of the last round, not about the one of the best margin."""
     state = outcome.state
-    log = list(zip(*outcome.history.values(), strict=True))
-    return finish(game, replace(state, best=replace(state.best, w=state.w)), outcome.status, log)
+    return finish_again(game, outcome, replace(state, best=replace(state.best, w=state.w)))

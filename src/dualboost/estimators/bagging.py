@@ -13,8 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualboost.boosters import Leveraging
+from dualboost.estimators.clock import Clock
+from dualboost.estimators.control import Control
 from dualboost.estimators.validation import TrainingData
-from dualboost.game import Game, State, rounds
+from dualboost.estimators.watching import asked
+from dualboost.game import INTERRUPTED, Best, Game, Pool, State, rounds
 from dualboost.learners import LeafTrees, Learner, Predictor
 from dualboost.learners.leaf_trees import LeafOracle, LeafTree
 from dualboost.losses import LogisticMixture
@@ -90,6 +93,8 @@ class Trial:
     history: np.ndarray
     """The mean loss in the bags, of each round that is kept."""
     rounds: int
+    cut: str = ""
+    """Why the fits were broken off before they had found their best round, if they were."""
 
 
 class _Fit(ABC):
@@ -211,19 +216,45 @@ def try_out(data: TrainingData, rows: Rows, bags: Bags, parts: Parts, max_iter: 
     fits = _fits(data, rows, bags, parts)
     loss = parts[1].bind(rows)
     known = bags.times_out > 0
-    best_loss, best_at, best_margins = np.inf, 0, np.zeros(len(rows))
-    for t in range(1, max_iter + 1):
-        for fit in fits:
-            fit.advance()
-        margins = _mean_margins(fits, bags)
-        now = _loss_where(loss, margins, known)
-        if now < best_loss - 1e-12:
-            best_loss, best_at, best_margins = now, t, margins
-        if t - best_at >= _PATIENCE or all(fit.finished for fit in fits):
-            break
+    best_loss, best_at, best_margins, cut = np.inf, 0, np.zeros(len(rows)), ""
+    try:
+        for t in range(1, max_iter + 1):
+            cut = _advanced(fits, data.control.clock if best_at else Clock())
+            if cut:
+                break
+            margins = _mean_margins(fits, bags)
+            now = _loss_where(loss, margins, known)
+            if now < best_loss - 1e-12:
+                best_loss, best_at, best_margins = now, t, margins
+            cut = _asked_to_stop(data.control, loss, margins, (t, now))
+            if cut or t - best_at >= _PATIENCE or all(fit.finished for fit in fits):
+                break
+    except KeyboardInterrupt:
+        if not best_at:
+            raise
+        data.control.clock.interrupt()
+        cut = INTERRUPTED
     history = np.mean([fit.losses[:best_at] for fit in fits], axis=0)
     predictor = Average(tuple(fit.predictor(best_at) for fit in fits))
-    return Trial(predictor, loss, np.where(known, best_margins, np.nan), best_loss, history, best_at)
+    return Trial(predictor, loss, np.where(known, best_margins, np.nan), best_loss, history, best_at, cut)
+
+
+def _advanced(fits: Sequence[_Fit], clock: Clock) -> str:
+    """All of them one round further; why not, if the time is over in between."""
+    for fit in fits:
+        fit.advance()
+        if reason := clock.reason():
+            return reason
+    return ""
+
+
+def _asked_to_stop(control: Control, loss: LogisticMixture, margins: np.ndarray, now: tuple[int, float]) -> str:
+    """A reason of the clock or of a callback, who sees the votes on the rows left out as the margins of a state."""
+    if control.training.callbacks:
+        t, value = now
+        state = State(np.empty(0), margins, loss.weights(margins), loss, Pool(), t, best=Best(objective=-value))
+        return asked(control, state) or control.clock.reason()
+    return control.clock.reason()
 
 
 def _mean_margins(fits: Sequence[_Fit], bags: Bags) -> np.ndarray:

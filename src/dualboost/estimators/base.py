@@ -8,8 +8,8 @@ class against the rest.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,35 +18,30 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dualboost.boosters import Booster
-from dualboost.estimators.calibration import Link, calibrated
-from dualboost.estimators.progress import progress
+from dualboost.estimators.calibration import Link, calibrated, calibration_cost, in_haste
+from dualboost.estimators.control import Control
+from dualboost.estimators.holding_out import with_held_out
+from dualboost.estimators.hooks import CallbackSupport, Hooks, with_hooks
+from dualboost.estimators.keeping import remove_checkpoints
+from dualboost.estimators.playing import Parts, Player
+from dualboost.estimators.training import Training, check_training
 from dualboost.estimators.validation import TrainingData, predict_input, thread_count, training_data
-from dualboost.game import Certificate, Game, State
+from dualboost.game import Certificate, Game
 from dualboost.learners import Learner, Oracle, Predictor, Stumps
-from dualboost.losses import Loss
 from dualboost.rows import Rows
-from dualboost.solve import Outcome, finish, play
+from dualboost.solve import Outcome, finish_again
 
 __all__ = ["BoostedClassifier", "Parts", "check_booster", "check_learner", "with_a_vote"]
 
 
-@dataclass(frozen=True)
-class Parts:
-    """What a classifier chooses for its data: the problem posed and how it is played."""
-
-    learner: Learner
-    loss: Loss
-    booster: Booster
-    budget: float = 1.0
-    tol: float = 1e-3
-    rtol: float = 0.0
+_HASTE = 3.0  # seconds in which not even the content of all rows should be looked at
 
 
 def _has_probabilities(model: BoostedClassifier) -> bool:
     return getattr(model, "calibrate", True)
 
 
-class BoostedClassifier(ClassifierMixin, BaseEstimator):
+class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator):
     """A weighted vote of hypotheses. Abstract: a final class writes `__init__`, `fit` and the abstract methods.
 
     A final class has at least the parameters `max_iter`, `n_jobs` and `verbose`. With a parameter `calibrate` its
@@ -61,6 +56,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     predictor_: Predictor
     link_: Link
     history_: Any
+    training: Training | None = None
+    warm_start: bool = False
+    NOT_IN_FILES = ("_skl_callbacks", "_unfinished")
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -80,38 +78,69 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _fit(self, X, y, sample_weight, extras: Mapping[str, Any] | None = None):
+    @with_hooks
+    def _fit(self, X, y, sample_weight, extras: Mapping[str, Any] | None = None, eval_set=None):
         """Check everything, then fit; `extras` hold one value for each row and reach `_fit_two` in its data."""
+        check_training(self.training)
+        control = Control.of(self.training, self.warm_start)
         self._check_parameters()
-        data = training_data(self, X, y, sample_weight, extras)
+        data = replace(training_data(self, X, y, sample_weight, extras), control=control)
+        data = self._hooked(with_held_out(self, data, eval_set, control.training))
+        earlier = getattr(self, "estimators_", [])  # of an earlier fit to more classes
         if hasattr(self, "estimators_"):
-            del self.estimators_  # of an earlier fit to more classes
+            del self.estimators_
         if len(data.classes) == 2:
             self._fit_and_calibrate(data)
         else:
-            self._fit_each_against_rest(data)
+            self._fit_each_against_rest(data, earlier)
         self.classes_ = data.classes
+        remove_checkpoints(control, len(data.classes))
+        if data.control.hooks is not None:
+            data.control.hooks.end(dict)
         return self
 
-    def _fit_and_calibrate(self, data: TrainingData) -> None:
-        self._fit_two(data, data.rows(thread_count(self.n_jobs)))
-        if getattr(self, "calibrate", False):
-            self.link_ = calibrated(data, self._score_unseen)
+    def _hooked(self, data: TrainingData) -> TrainingData:
+        """With scikit-learn's callbacks, if there are any: rounds are their tasks, or classes and then rounds."""
+        if not getattr(self, "_skl_callbacks", None):
+            return data
+        several = len(data.classes) > 2
+        hooks = Hooks.of(self, data.X, data.classes[data.codes], len(data.classes) if several else self.max_iter)
+        return replace(data, control=replace(data.control, hooks=hooks))
 
-    def _score_unseen(self, train: TrainingData, test: TrainingData) -> np.ndarray:
-        model = clone(self).set_params(verbose=0, **self._settled())
+    def _fit_and_calibrate(self, data: TrainingData) -> None:
+        """The model, and three more for its probabilities, which share its time."""
+        calibrate, control = getattr(self, "calibrate", False), data.control
+        timed = data.share(1 / (1 + calibration_cost(len(data.codes)))) if calibrate else data
+        self._fit_two(timed, data.rows(thread_count(self.n_jobs)))
+        if calibrate:
+            # As many rounds as were chosen, or there was time for.
+            most = max(self.n_iter_, 1) if control.part in control.stopped else self.max_iter
+            settled, shares = {**self._settled(), "max_iter": most}, iter((1 / 3, 1 / 2, 1.0))
+            judged = in_haste(data) if control.clock.left() < _HASTE else data
+            self.link_ = calibrated(
+                judged, lambda seen, unseen: self._score_unseen(seen.share(next(shares)), unseen, settled)
+            )
+
+    def _score_unseen(self, train: TrainingData, test: TrainingData, settled: dict[str, Any]) -> np.ndarray:
+        model = clone(self).set_params(verbose=0, **settled)
         model.n_features_in_ = self.n_features_in_
         model._fit_two(train, train.rows(thread_count(self.n_jobs)))
         return model.predictor_.scores(test.X, thread_count(self.n_jobs))
 
-    def _fit_each_against_rest(self, data: TrainingData) -> None:
+    def _fit_each_against_rest(self, data: TrainingData, earlier: list[BoostedClassifier]) -> None:
         """One model a class. The least of their values is reached, and none of all votes exceeds the least bound."""
         check_no_direction(self, len(data.classes))
         self.estimators_ = [clone(self) for _ in data.classes]
+        for model, before in zip(self.estimators_, earlier, strict=False):
+            model._unfinished = before._unfinished
         for k, model in enumerate(self.estimators_):
-            part = data.against_rest(k)
+            control = data.control.of_class(k, len(data.classes))
+            hooks = control.hooks and control.hooks.part("class", self.max_iter)
+            part = replace(data.against_rest(k), control=replace(control, hooks=hooks))
             model.n_features_in_, model.classes_ = self.n_features_in_, part.classes
             model._fit_and_calibrate(part)
+            if hooks is not None:
+                hooks.end()
         parts = self.estimators_
         self.certificate_ = Certificate(
             min(model.certificate_.objective for model in parts), min(model.certificate_.bound for model in parts)
@@ -122,16 +151,6 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         self.margins_ = np.column_stack([model.margins_ for model in parts])
         self.sample_distribution_ = np.column_stack([model.sample_distribution_ for model in parts])
         self.feature_importances_ = np.mean([model.feature_importances_ for model in parts], axis=0)
-
-    def _train(
-        self, data: TrainingData, rows: Rows, parts: Parts, title: str, note: Callable[[State], None] | None = None
-    ) -> tuple[Game, Outcome]:
-        """Play the game of these parts; `note` sees every state."""
-        oracle = data.bound(parts.learner, rows)
-        game = Game(parts.loss.bind(rows), oracle, rows, parts.budget, parts.tol, parts.rtol)
-        with progress(title, self.max_iter, self.verbose) as draw:
-            watch = draw if note is None else lambda state: (note(state), draw and draw(state))[1]
-            return game, play(game, parts.booster, self.max_iter, watch=watch)
 
     def _keep(self, data: TrainingData, oracle: Oracle, outcome: Outcome) -> None:
         """The fitted attributes that every classifier has."""
@@ -191,11 +210,10 @@ def _log_odds(p: np.ndarray) -> np.ndarray:
 
 def with_a_vote(game: Game, outcome: Outcome) -> Outcome:
     """The last ensemble where the empty one has the best soft margin: 0 is no use to a classifier."""
-    if len(outcome.weights) or not len(outcome.state.w):
-        return outcome
     state = outcome.state
-    log = list(zip(*outcome.history.values(), strict=True))
-    return finish(game, replace(state, best=replace(state.best, w=state.w)), outcome.status, log)
+    if len(outcome.weights) or not len(state.w):
+        return outcome
+    return finish_again(game, outcome, replace(state, best=replace(state.best, w=state.w)))
 
 
 def check_learner(learner, max_bins: int) -> Learner:

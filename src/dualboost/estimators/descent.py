@@ -61,9 +61,12 @@ class DescentClassifier(BoostedClassifier):
         """The most rounds, by the name it has elsewhere."""
         return self.n_estimators
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row."""
-        return self._fit(X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, *, eval_set=None):
+        """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row.
+
+        `eval_set`, (X, y) or (X, y, sample_weight), are rows to stop early by; see `Training`.
+        """
+        return self._fit(X, y, sample_weight, eval_set=eval_set)
 
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
@@ -144,6 +147,11 @@ class AdaBoostClassifier(DescentClassifier):
         Short for learner=SklearnLearner(estimator).
     n_estimators : int, default 50
         The most rounds.
+    training : Training, optional
+        Time limit, early stopping, checkpoints, callbacks; see `Training`.
+    warm_start : bool, default False
+        A further fit to the same data goes on where this one ended, with a larger `n_estimators` or a smaller `tol`.
+        Other data or other parameters begin anew.
     learning_rate : float in (0, 1], default 1.0
         Each step is shortened by this factor.
     learner : Learner, default Stumps(max_bins)
@@ -169,7 +177,7 @@ class AdaBoostClassifier(DescentClassifier):
     sample_distribution_ : ndarray of shape (n_samples,)
         The weights of the rows after the last round.
     history_ : dict of ndarrays
-        "objective", "bound", "edge", "size" for every round.
+        "objective", "bound", "edge", "size" for every round; with held-out rows also "validation", "validation_loss".
     members_, stages_, steps_ : list, ndarray, ndarray
         The distinct hypotheses; which of them each round took; its signed step.
     status_, n_iter_, feature_importances_, predictor_
@@ -192,6 +200,8 @@ class AdaBoostClassifier(DescentClassifier):
         estimator=None,
         *,
         n_estimators=50,
+        training=None,
+        warm_start=False,
         learning_rate=1.0,
         learner=None,
         tol=1e-7,
@@ -202,6 +212,8 @@ class AdaBoostClassifier(DescentClassifier):
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.training = training
+        self.warm_start = warm_start
         self.learning_rate = learning_rate
         self.learner = learner
         self.tol = tol
@@ -233,7 +245,7 @@ class LogisticBoostClassifier(DescentClassifier):
         Each step is shortened by this factor.
     line_search : {"closed", "wolfe", "exact"}, default "closed"
         As in `CoordinateDescent`. The closed form has the fastest rounds; "exact" is slow.
-    learner, tol, max_bins, n_jobs, random_state, verbose
+    learner, tol, training, warm_start, max_bins, n_jobs, random_state, verbose
         As in `AdaBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -253,6 +265,8 @@ class LogisticBoostClassifier(DescentClassifier):
         estimator=None,
         *,
         n_estimators=100,
+        training=None,
+        warm_start=False,
         learning_rate=1.0,
         line_search="closed",
         learner=None,
@@ -264,6 +278,8 @@ class LogisticBoostClassifier(DescentClassifier):
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.training = training
+        self.warm_start = warm_start
         self.learning_rate = learning_rate
         self.line_search = line_search
         self.learner = learner

@@ -31,7 +31,7 @@ class LPBoostClassifier(SoftMarginClassifier):
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
         Stop when the certified gap is within this fraction of the soft margin.
-    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
+    max_iter, training, warm_start, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -61,7 +61,7 @@ class ERLPBoostClassifier(ToAGap, SoftMarginClassifier):
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
         Stop when the certified gap, a difference of margins in [-1, 1], is at most this.
-    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
+    max_iter, training, warm_start, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -87,7 +87,7 @@ class SoftBoostClassifier(ToAGap, SoftMarginClassifier):
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
         Stop when the certified gap, a difference of margins in [-1, 1], is at most this.
-    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
+    max_iter, training, warm_start, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -113,7 +113,7 @@ class MLPBoostClassifier(ToAGap, SoftMarginClassifier):
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
         Stop when the certified gap, a difference of margins in [-1, 1], is at most this.
-    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
+    max_iter, training, warm_start, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -139,7 +139,7 @@ class TotalBoostClassifier(ToAGap, MarginClassifier):
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
         Stop when the certified gap, a difference of margins in [-1, 1], is at most this.
-    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
+    max_iter, training, warm_start, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -157,6 +157,8 @@ class TotalBoostClassifier(ToAGap, MarginClassifier):
         learner=None,
         tol=0.01,
         max_iter=2000,
+        training=None,
+        warm_start=False,
         max_bins=255,
         calibrate=True,
         n_jobs=None,
@@ -166,6 +168,8 @@ class TotalBoostClassifier(ToAGap, MarginClassifier):
         self.learner = learner
         self.tol = tol
         self.max_iter = max_iter
+        self.training = training
+        self.warm_start = warm_start
         self.max_bins = max_bins
         self.calibrate = calibrate
         self.n_jobs = n_jobs

@@ -27,7 +27,7 @@ class FrankWolfeBoostClassifier(ToAGap, SoftMarginClassifier):
         How many of the heaviest hypotheses to hand to a linear program now and then; 0 keeps the plain average.
     tol : float, default 0.01
         Stop when the certified gap, a difference of margins in [-1, 1], is at most this.
-    max_iter, max_bins, calibrate, n_jobs, random_state, verbose
+    max_iter, training, warm_start, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 
     Examples
@@ -57,6 +57,8 @@ class FrankWolfeBoostClassifier(ToAGap, SoftMarginClassifier):
         polish=50,
         tol=0.01,
         max_iter=2000,
+        training=None,
+        warm_start=False,
         max_bins=255,
         calibrate=True,
         n_jobs=None,
@@ -68,6 +70,8 @@ class FrankWolfeBoostClassifier(ToAGap, SoftMarginClassifier):
             learner=learner,
             tol=tol,
             max_iter=max_iter,
+            training=training,
+            warm_start=warm_start,
             max_bins=max_bins,
             calibrate=calibrate,
             n_jobs=n_jobs,

@@ -7,7 +7,7 @@ seen it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import clone
@@ -91,7 +91,7 @@ def held_out(
     labels = np.asarray(y)
     classes, truth = np.unique(labels, return_inverse=True)
     fold_of = deal(X, truth, folds, random_state)
-    copy = _without_probabilities(clone(model), len(classes))
+    copy = _without_a_file(_without_probabilities(clone(model), len(classes)))
     votes = np.full((len(labels), len(classes)) if len(classes) > 2 else len(labels), np.nan)
     for fold in np.unique(fold_of):
         if watch is not None:
@@ -106,6 +106,12 @@ def held_out(
 def _without_probabilities(model: BoostedClassifier, classes: int) -> BoostedClassifier:
     """They take further fits, and decide only between more than two classes."""
     return model.set_params(calibrate=False) if classes == 2 and "calibrate" in model.get_params() else model
+
+
+def _without_a_file(model: BoostedClassifier) -> BoostedClassifier:
+    """A checkpoint is for one fit."""
+    training = getattr(model, "training", None)
+    return model if training is None else model.set_params(training=replace(training, checkpoint=None))
 
 
 def deal(X, truth: np.ndarray, folds: int, random_state) -> np.ndarray:

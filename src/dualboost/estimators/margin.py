@@ -46,9 +46,12 @@ class MarginClassifier(BoostedClassifier):
     def _accuracy(self) -> tuple[float, float]:
         """(absolute, relative) gap at which to stop."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row."""
-        return self._fit(X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, *, eval_set=None):
+        """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row.
+
+        `eval_set`, (X, y) or (X, y, sample_weight), are rows to stop early by; see `Training`.
+        """
+        return self._fit(X, y, sample_weight, eval_set=eval_set)
 
     def _fit_two(self, data: TrainingData, rows: Rows) -> None:
         learner = check_learner(self.learner, self.max_bins)
@@ -104,6 +107,8 @@ class SoftMarginClassifier(MarginClassifier):
         learner=None,
         tol=0.01,
         max_iter=2000,
+        training=None,
+        warm_start=False,
         max_bins=255,
         calibrate=True,
         n_jobs=None,
@@ -114,6 +119,8 @@ class SoftMarginClassifier(MarginClassifier):
         self.learner = learner
         self.tol = tol
         self.max_iter = max_iter
+        self.training = training
+        self.warm_start = warm_start
         self.max_bins = max_bins
         self.calibrate = calibrate
         self.n_jobs = n_jobs
@@ -121,7 +128,13 @@ class SoftMarginClassifier(MarginClassifier):
         self.verbose = verbose
 
     def _choose_nu(self, data: TrainingData, rows: Rows, learner: Learner) -> float:
-        return float(self.nu) if isinstance(self.nu, Real) else choose_nu(data, rows, learner, self.random_state)
+        if isinstance(self.nu, Real):
+            return float(self.nu)
+        if data.control.checkpoint is not None and self.random_state is None:
+            raise ValueError(
+                'A fit with a checkpoint must choose the same nu when it is taken up: give random_state with nu="auto".'
+            )
+        return choose_nu(data, rows, learner, self.random_state)
 
     def _settled(self) -> dict[str, Any]:
         return {"nu": self.nu_}
@@ -159,6 +172,11 @@ class MarginBoostClassifier(SoftMarginClassifier):
         Stop when the certified gap is within this fraction of the soft margin.
     max_iter : int, default 2000
         The most rounds.
+    training : Training, optional
+        Time limit, early stopping, checkpoints, callbacks; see `Training`.
+    warm_start : bool, default False
+        A further fit to the same data goes on where this one ended, with a larger `max_iter` or a smaller `tol`. Other
+        data or other parameters begin anew.
     max_bins : int in [2, 255], default 255
         The most bins a feature is cut into.
     calibrate : bool, default True
@@ -183,7 +201,8 @@ class MarginBoostClassifier(SoftMarginClassifier):
     sample_distribution_ : ndarray of shape (n_samples,)
         The row weights that prove the bound: the hard rows carry most.
     history_ : dict of ndarrays
-        "objective", "bound", "edge", "size" for every round.
+        "objective", "bound", "edge", "size" for every round; with held-out rows also "validation" (their accuracy) and
+        "validation_loss", NaN where they were not scored.
     status_ : str
         Why the run stopped.
     n_iter_ : int
@@ -212,6 +231,8 @@ class MarginBoostClassifier(SoftMarginClassifier):
         learner=None,
         tol=0.05,
         max_iter=2000,
+        training=None,
+        warm_start=False,
         max_bins=255,
         calibrate=True,
         n_jobs=None,
@@ -223,6 +244,8 @@ class MarginBoostClassifier(SoftMarginClassifier):
             learner=learner,
             tol=tol,
             max_iter=max_iter,
+            training=training,
+            warm_start=warm_start,
             max_bins=max_bins,
             calibrate=calibrate,
             n_jobs=n_jobs,

@@ -29,6 +29,8 @@ class MABoostClassifier(AscentClassifier):
         The most and the least share of the weight that each of the `groups` of `fit` may have.
     learner : Learner, default Stumps(max_bins)
     max_iter : int, default 300
+    training, warm_start
+        As in `MarginBoostClassifier`.
     max_bins, calibrate, n_jobs, verbose
         As in `MarginBoostClassifier`.
 
@@ -70,6 +72,8 @@ class MABoostClassifier(AscentClassifier):
         group_floors=None,
         learner=None,
         max_iter=300,
+        training=None,
+        warm_start=False,
         max_bins=255,
         calibrate=True,
         n_jobs=None,
@@ -83,12 +87,14 @@ class MABoostClassifier(AscentClassifier):
         self.group_floors = group_floors
         self.learner = learner
         self.max_iter = max_iter
+        self.training = training
+        self.warm_start = warm_start
         self.max_bins = max_bins
         self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, *, secondary=None, groups=None, caps=None):
+    def fit(self, X, y, sample_weight=None, *, secondary=None, groups=None, caps=None, eval_set=None):
         """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row.
 
         Every array has one entry per row, and can be routed: `set_fit_request(groups=True)`.
@@ -103,11 +109,13 @@ class MABoostClassifier(AscentClassifier):
             The group of each row, for `group_caps` and `group_floors`.
         caps : array, optional
             The most weight of each row, directly.
+        eval_set : (X, y) or (X, y, sample_weight), optional
+            Rows to stop early by; see `Training`.
         """
         check_groups(groups, self._asked())
         relative = caps_times_rows(caps, sample_weight)
         extras = {"secondary": secondary, "groups": groups, "caps_times_rows": relative}
-        return self._ascend(X, y, sample_weight, extras)
+        return self._ascend(X, y, sample_weight, extras, eval_set)
 
     def _asked(self) -> Asked:
         return Asked(self.smoothness, self.group_caps, self.group_floors)
@@ -129,7 +137,7 @@ class SmoothBoostClassifier(AscentClassifier):
     smoothness : float >= 1, default 10
         The most that a row may weigh, in multiples of its share of the sample weight.
     regularizer : {"entropic", "euclidean"} or Regularizer, default "entropic"
-    learner, max_iter, max_bins, calibrate, n_jobs, verbose
+    learner, max_iter, training, warm_start, max_bins, calibrate, n_jobs, verbose
         As in `MABoostClassifier`, like the fitted attributes.
 
     Examples
@@ -151,6 +159,8 @@ class SmoothBoostClassifier(AscentClassifier):
         regularizer="entropic",
         learner=None,
         max_iter=300,
+        training=None,
+        warm_start=False,
         max_bins=255,
         calibrate=True,
         n_jobs=None,
@@ -160,18 +170,20 @@ class SmoothBoostClassifier(AscentClassifier):
         self.regularizer = regularizer
         self.learner = learner
         self.max_iter = max_iter
+        self.training = training
+        self.warm_start = warm_start
         self.max_bins = max_bins
         self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, *, secondary=None):
+    def fit(self, X, y, sample_weight=None, *, secondary=None, eval_set=None):
         """Fit to classes of any label type; `secondary` is a mask of rows that are trusted less: only they are limited.
 
         Then the errors of the primary rows are bounded as without limits, and those of the secondary rows by
         1 / smoothness of their own weight, or the bound.
         """
-        return self._ascend(X, y, sample_weight, {"secondary": secondary})
+        return self._ascend(X, y, sample_weight, {"secondary": secondary}, eval_set)
 
     def _asked(self) -> Asked:
         return Asked(self.smoothness)
@@ -198,7 +210,7 @@ class SparseBoostClassifier(AscentClassifier):
         The l1 term as a share of the edge; the bound is 1 / (1 + (1 - alpha) * sum of edge^2) with the projection.
     project : bool, default True
         Project to the simplex, as in the paper.
-    learner, max_iter, max_bins, calibrate, n_jobs, verbose
+    learner, max_iter, training, warm_start, max_bins, calibrate, n_jobs, verbose
         As in `MABoostClassifier`, like the fitted attributes.
 
     Examples
@@ -218,6 +230,8 @@ class SparseBoostClassifier(AscentClassifier):
         project=True,
         learner=None,
         max_iter=300,
+        training=None,
+        warm_start=False,
         max_bins=255,
         calibrate=True,
         n_jobs=None,
@@ -227,14 +241,16 @@ class SparseBoostClassifier(AscentClassifier):
         self.project = project
         self.learner = learner
         self.max_iter = max_iter
+        self.training = training
+        self.warm_start = warm_start
         self.max_bins = max_bins
         self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, eval_set=None):
         """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row."""
-        return self._ascend(X, y, sample_weight)
+        return self._ascend(X, y, sample_weight, eval_set=eval_set)
 
     def _asked(self) -> Asked:
         return Asked()
@@ -253,7 +269,7 @@ class MadaBoostClassifier(AscentClassifier):
     ----------
     step : {"weight", "error"}, default "weight"
         The edge times the weight that is left, or times the training error so far (the paper's, never longer).
-    learner, max_iter, max_bins, calibrate, n_jobs, verbose
+    learner, max_iter, training, warm_start, max_bins, calibrate, n_jobs, verbose
         As in `MABoostClassifier`, like the fitted attributes.
 
     Examples
@@ -267,19 +283,31 @@ class MadaBoostClassifier(AscentClassifier):
     """
 
     def __init__(
-        self, step="weight", *, learner=None, max_iter=300, max_bins=255, calibrate=True, n_jobs=None, verbose=0
+        self,
+        step="weight",
+        *,
+        learner=None,
+        max_iter=300,
+        training=None,
+        warm_start=False,
+        max_bins=255,
+        calibrate=True,
+        n_jobs=None,
+        verbose=0,
     ):
         self.step = step
         self.learner = learner
         self.max_iter = max_iter
+        self.training = training
+        self.warm_start = warm_start
         self.max_bins = max_bins
         self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, eval_set=None):
         """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row."""
-        return self._ascend(X, y, sample_weight)
+        return self._ascend(X, y, sample_weight, eval_set=eval_set)
 
     def _asked(self) -> Asked:
         return Asked()

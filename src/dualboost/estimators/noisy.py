@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -21,16 +21,15 @@ from sklearn.utils import check_random_state
 from dualboost.boosters import Leveraging
 from dualboost.boosters.leveraging import RATES, noise_rate
 from dualboost.estimators.bagging import Average, Bags, Trial, deal, try_out
-from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.base import BoostedClassifier, Parts
 from dualboost.estimators.calibration import Sigmoid
 from dualboost.estimators.folds import fingerprints
-from dualboost.estimators.progress import progress
+from dualboost.estimators.training import Training
 from dualboost.estimators.validation import TrainingData, check_whole_number
-from dualboost.game import Certificate, Game, State
+from dualboost.game import Certificate, State
 from dualboost.learners import LeafTrees, Learner, Stumps
 from dualboost.losses import LogisticDifference, LogisticMixture, Loss
 from dualboost.rows import Rows
-from dualboost.solve import play
 
 __all__ = ["LogisticDifferenceClassifier", "LogisticMixtureClassifier", "estimated_rate", "scale_and_rate"]
 
@@ -64,12 +63,28 @@ class NoisyClassifier(BoostedClassifier):
     def _booster(self) -> Leveraging:
         """How a fit is made."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row."""
-        self._fit(X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, *, eval_set=None):
+        """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row.
+
+        `eval_set`, (X, y) or (X, y, sample_weight), are rows to stop a single fit (bags=0) early by; see `Training`.
+        """
+        self._check_bags_alone(eval_set)
+        self._fit(X, y, sample_weight, eval_set=eval_set)
         if hasattr(self, "estimators_"):
             self._join(np.searchsorted(self.classes_, y))
         return self
+
+    def _check_bags_alone(self, eval_set) -> None:
+        """Bags choose their rounds by the rows they leave out, and are many runs at once."""
+        wanted = eval_set is not None or (
+            isinstance(self.training, Training)
+            and not (self.training.validation_fraction is None and self.training.checkpoint is None)
+        )
+        if wanted and self.bags:
+            raise ValueError(
+                "Bags choose the rounds on rows that they leave out, and cannot be taken up again: "
+                "held-out rows and checkpoints need bags=0."
+            )
 
     def _join(self, codes: np.ndarray) -> None:
         """Of several classes, each row's noise by the model of its own class against the rest."""
@@ -121,11 +136,13 @@ class NoisyClassifier(BoostedClassifier):
         best, chosen = self._best_size(
             lambda learner: trial(learner, _ALMOST_NONE if given is None else given), learners
         )
-        for rate in _OTHER_RATES if given is None else ():
+        for rate in _OTHER_RATES if given is None and not best.cut else ():
             other = trial(chosen, rate)
             if other.out_loss >= best.out_loss - _TIE:
-                break
+                return replace(best, cut=other.cut)
             best = other
+            if best.cut:
+                break
         return best
 
     @staticmethod
@@ -134,9 +151,10 @@ class NoisyClassifier(BoostedClassifier):
         middle = len(learners) // 2
         at, best = middle, trial(learners[middle])
         for step in (1, -1):
-            while at + step in range(len(learners)):
+            while at + step in range(len(learners)) and not best.cut:
                 other = trial(learners[at + step])
                 if other.out_loss >= best.out_loss - _TIE:
+                    best = replace(best, cut=other.cut)
                     break
                 at, best = at + step, other
             if at != middle:
@@ -157,7 +175,7 @@ class NoisyClassifier(BoostedClassifier):
         inside, outside = data.signs * predictor.scores(data.X, rows.threads), scale * plain
         self.n_iter_, self.predictor_ = max(trial.rounds, 1), predictor
         self.history_ = {"loss": trial.history}
-        self.status_ = f"{trial.rounds} rounds, the best on rows left out"
+        self.status_ = f"{trial.cut}; " * bool(trial.cut) + f"{trial.rounds} rounds, the best on rows left out"
         self.oob_margins_ = data.for_all_rows(outside, np.nan)
         self._keep_noise(data, rows, (inside, outside, rate))
         if not signal:
@@ -167,19 +185,13 @@ class NoisyClassifier(BoostedClassifier):
         """One fit to all rows, of all rounds; the noise rate by EM where it is to be estimated."""
         loss = LogisticMixture(0.1 if given is None else given)
         booster = replace(self._booster(), estimate=0 if given is not None else max(self._booster().estimate, 1))
-        game = Game(loss.bind(rows), data.bound(learner, rows), rows, budget=np.inf, tol=1e-9)
-        losses: list[float] = []
-        with progress("noise model", self.max_iter, self.verbose) as draw:
-
-            def watch(state: State) -> None:
-                losses.append(state.loss.value(state.z))
-                if draw is not None:
-                    draw(state)
-
-            outcome = play(game, booster, self.max_iter, watch=watch)
+        losses = Losses()
+        parts = Parts(learner, loss, booster, budget=np.inf, tol=1e-9)
+        game, outcome = self._train(data, rows, parts, "noise model", losses)
         self.n_iter_, self.status_ = max(outcome.n_rounds, 1), outcome.status
         self.predictor_ = game.oracle.predictor(outcome.hypotheses, outcome.weights)
-        self.history_ = {"loss": np.array(losses)}
+        scores = {name: column for name, column in outcome.history.items() if name.startswith("validation")}
+        self.history_ = {"loss": np.array([value for (value,) in losses.records]), **scores}
         rate = noise_rate(outcome.state.loss) if given is None else given
         self._keep_noise(data, rows, (outcome.margins, outcome.margins, min(rate, 0.5)))
         if rate >= RATES[1]:
@@ -202,6 +214,20 @@ class NoisyClassifier(BoostedClassifier):
         self.noise_rate_ = 0.5
         self.label_noise_ = np.where(np.isnan(self.label_noise_), np.nan, 0.5)
         warnings.warn(f"{type(self).__name__}: {_NO_SIGNAL}.", ConvergenceWarning, stacklevel=4)
+
+
+class Losses:
+    """The loss of every state of a run."""
+
+    def __init__(self) -> None:
+        self.records: list[tuple[float, ...]] = []
+
+    def note(self, state: State) -> None:
+        self.records.append((state.loss.value(state.z),))
+
+    def resume(self, records: Sequence[tuple[float, ...]], state: State) -> None:
+        """Take up what was written down up to this state."""
+        self.records = list(records)
 
 
 def scale_and_rate(margins: np.ndarray, rows: Rows, rate: float | None = None) -> tuple[float, float]:
@@ -257,6 +283,8 @@ class LogisticMixtureClassifier(NoisyClassifier):
         The part of each step that is taken.
     max_iter : int, default 200
         The most rounds.
+    training : Training, optional
+        Time limit and callbacks; for a single fit (bags=0) also held-out rows and checkpoints. See `Training`.
     n_jobs : int, optional
         Threads; the model does not depend on it.
     random_state : int, RandomState instance or None
@@ -304,6 +332,7 @@ class LogisticMixtureClassifier(NoisyClassifier):
         bags=10,
         learning_rate=0.2,
         max_iter=200,
+        training=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -314,6 +343,7 @@ class LogisticMixtureClassifier(NoisyClassifier):
         self.bags = bags
         self.learning_rate = learning_rate
         self.max_iter = max_iter
+        self.training = training
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -337,7 +367,7 @@ class LogisticDifferenceClassifier(NoisyClassifier):
     ----------
     mu : float above 0 or "estimate", default "estimate"
         How far the loss is cut: it lies between 0 and mu; a noise rate of 1 / (1 + e^mu).
-    learner, bags, learning_rate, max_iter, n_jobs, random_state, verbose
+    learner, bags, learning_rate, max_iter, training, n_jobs, random_state, verbose
         As in `LogisticMixtureClassifier`, like the fitted attributes.
 
     Examples
@@ -357,6 +387,7 @@ class LogisticDifferenceClassifier(NoisyClassifier):
         bags=10,
         learning_rate=0.5,
         max_iter=200,
+        training=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -366,6 +397,7 @@ class LogisticDifferenceClassifier(NoisyClassifier):
         self.bags = bags
         self.learning_rate = learning_rate
         self.max_iter = max_iter
+        self.training = training
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -11,12 +11,12 @@ from dualboost.game import State
 
 __all__ = ["progress", "search_progress"]
 
-Watch = Callable[[State], None]
+Watch = Callable[..., None]
 
 
 @contextmanager
 def progress(title: str, max_rounds: int, verbose: int) -> Iterator[Watch | None]:
-    """A callback for `play` that draws, or None when `verbose` is 0."""
+    """A function of the state, and of further words, that draws; None when `verbose` is 0."""
     if not verbose:
         yield None
         return
@@ -38,18 +38,18 @@ def progress(title: str, max_rounds: int, verbose: int) -> Iterator[Watch | None
     )
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=max_rounds, interval="")
-        drawn, seen = 0.0, None
+        drawn, seen, last = 0.0, None, ""
 
-        def watch(state: State) -> None:
-            nonlocal drawn, seen
-            seen = state
+        def watch(state: State, words: str = "") -> None:
+            nonlocal drawn, seen, last
+            seen, last = state, words
             if monotonic() - drawn >= 0.1:  # redrawing costs more than a round
                 drawn = monotonic()
-                bar.update(task, completed=state.t, interval=describe(state))
+                bar.update(task, completed=state.t, interval=describe(state) + words)
 
         yield watch
         if seen is not None:
-            bar.update(task, total=max(seen.t, 1), completed=max(seen.t, 1), interval=describe(seen))
+            bar.update(task, total=max(seen.t, 1), completed=max(seen.t, 1), interval=describe(seen) + last)
 
 
 def describe(state: State) -> str:

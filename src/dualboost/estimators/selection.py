@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from dualboost.boosters import Corrective
+from dualboost.estimators.clock import Clock
 from dualboost.estimators.folds import fingerprints, sampled, splits
 from dualboost.estimators.validation import TrainingData
-from dualboost.game import Game
+from dualboost.game import INTERRUPTED, Game
 from dualboost.learners import Learner
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
@@ -24,19 +25,22 @@ _ROUNDS = 100
 _QUICK = Corrective(step="search", smoothing="halving")  # a rough vote is enough to compare
 _NO_MARGIN = 2e-3  # where the soft margin has gone, a smaller nu only has more rows to fail on
 _WITHOUT_EVIDENCE = 0.4  # too few rows to hold any out: forgive
+_SHARE = 0.25  # of a time limit
 
 
 def choose_nu(data: TrainingData, rows: Rows, learner: Learner, random_state) -> float:
     """The value of the path with the best held-out accuracy; of equal ones the largest, which forgives most."""
     prints = fingerprints(data.X, check_random_state(random_state))
     kept = sampled(prints, _FOLDS, _ENOUGH_ROWS)
-    right = np.zeros(len(PATH))
+    right, clock = np.zeros(len(PATH)), data.control.clock.part(_SHARE)
     for split in splits(prints, kept, data.codes, _FOLDS):
-        right += _held_out(data, rows, learner, split)
+        right += _held_out(data, rows, learner, split, clock)
+        if clock.reason():
+            break
     return PATH[int(np.argmax(right >= right.max() - 1e-12))] if right.any() else _WITHOUT_EVIDENCE
 
 
-def _held_out(data, rows: Rows, learner: Learner, split) -> np.ndarray:
+def _held_out(data, rows: Rows, learner: Learner, split, clock: Clock) -> np.ndarray:
     """The prior mass of the held-out rows that are classified right, for each value of the path."""
     train, test = split
     weights = len(train) if rows.uniform else np.ascontiguousarray(rows.prior[train])
@@ -45,10 +49,12 @@ def _held_out(data, rows: Rows, learner: Learner, split) -> np.ndarray:
     right, state = np.zeros(len(PATH)), None
     for place, nu in enumerate(PATH):
         game = Game(SoftMargin(Capped(nu=nu)).bind(part), oracle, part, tol=1e-3, rtol=0.1)
-        outcome = play(game, _QUICK, _ROUNDS, _QUICK.start(game, state))
+        outcome = play(game, _QUICK, _ROUNDS, _QUICK.start(game, state), lambda state: clock.reason())
+        if outcome.status == INTERRUPTED:
+            clock.interrupt()
         state = outcome.state
         scores = oracle.predictor(state.pool.keys[: len(state.w)], state.w).scores(data.X[test], rows.threads)
         right[place:] = float(rows.prior[test][scores * data.signs[test] > 0].sum())
-        if outcome.certificate.objective <= _NO_MARGIN:
+        if outcome.certificate.objective <= _NO_MARGIN or clock.reason():
             break
     return right

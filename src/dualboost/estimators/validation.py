@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
@@ -15,16 +15,26 @@ from sklearn.utils.validation import (
     _check_n_features,
     _check_sample_weight,
     check_array,
+    check_consistent_length,
+    column_or_1d,
     validate_data,
 )
 
+from dualboost.estimators.control import Control
 from dualboost.estimators.frame_input import encode_frame, frame_numbers
 from dualboost.estimators.frames import as_frame
 from dualboost.learners import Learner, Oracle
 from dualboost.learners.base import TakesCategories
 from dualboost.rows import Rows
 
-__all__ = ["TrainingData", "check_whole_number", "predict_input", "thread_count", "training_data"]
+__all__ = [
+    "TrainingData",
+    "check_whole_number",
+    "further_data",
+    "predict_input",
+    "thread_count",
+    "training_data",
+]
 
 _INPUT = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
@@ -45,6 +55,9 @@ class TrainingData:
     """What else was given for each row."""
     categorical: tuple[int, ...] = ()
     """The columns that hold categories."""
+    control: Control = field(default_factory=Control)
+    held_out: TrainingData | None = None
+    """Rows to judge by, which are not fitted to."""
 
     @property
     def signs(self) -> np.ndarray:
@@ -57,14 +70,20 @@ class TrainingData:
 
     def against_rest(self, k: int) -> TrainingData:
         """Two classes: the rows of class k are the second."""
-        return replace(self, codes=(self.codes == k).astype(np.intp), classes=np.array([0, 1]))
+        held_out = None if self.held_out is None else self.held_out.against_rest(k)
+        return replace(self, codes=(self.codes == k).astype(np.intp), classes=np.array([0, 1]), held_out=held_out)
+
+    def share(self, share: float) -> TrainingData:
+        """With this share of the time left."""
+        return replace(self, control=self.control.share(share))
 
     def part(self, chosen: np.ndarray) -> TrainingData:
         """Only these rows."""
         weights = None if self.weights is None else self.weights[chosen]
         extras = {name: values[chosen] for name, values in self.extras.items()}
-        codes = self.codes[chosen]
-        return TrainingData(self.X[chosen], codes, weights, self.classes, None, len(codes), extras, self.categorical)
+        codes, kind = self.codes[chosen], self.categorical
+        part = TrainingData(self.X[chosen], codes, weights, self.classes, None, len(codes), extras, kind)
+        return replace(part, control=self.control.aside())
 
     def bound(self, learner: Learner, rows: Rows, chosen: np.ndarray | None = None) -> Oracle:
         """The learner, told which columns hold categories, with these data or the chosen rows of them."""
@@ -76,6 +95,12 @@ class TrainingData:
         told = learner.with_categories(self.categorical) if isinstance(learner, TakesCategories) else learner
         X, signs = (self.X, self.signs) if chosen is None else (self.X[chosen], self.signs[chosen])
         return told.bind(X, signs, rows)
+
+    def only(self, chosen: np.ndarray) -> TrainingData:
+        """Only the rows of this mask, which still stand for the caller's."""
+        present = np.ones(self.n_given, dtype=bool) if self.present is None else self.present.copy()
+        present[np.flatnonzero(present)[~chosen]] = False
+        return replace(self.part(chosen), present=present, n_given=self.n_given, control=self.control)
 
     def for_all_rows(self, values: np.ndarray, absent: float) -> np.ndarray:
         """One value for each of the caller's rows; `absent` for those of weight zero."""
@@ -101,6 +126,20 @@ def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | No
     classes, codes = np.unique(y, return_inverse=True)
     _check_several(classes, type(estimator).__name__)
     return TrainingData(X, codes, weights, classes, present, n_given, given, categorical)
+
+
+def further_data(estimator, X, y, sample_weight, classes: np.ndarray) -> TrainingData:
+    """Labelled rows that are not fitted to, by the same rules; their labels must be among the classes."""
+    X, y = predict_input(estimator, X), column_or_1d(y)
+    check_consistent_length(X, y)
+    weights = None if sample_weight is None else _weights(sample_weight, X)
+    if weights is not None and weights.min() <= 0:
+        present = weights > 0
+        X, y, weights = X[present], y[present], weights[present]
+    unknown = np.setdiff1d(y, classes).tolist()
+    if unknown:
+        raise ValueError(f"eval_set has the label {unknown[0]!r}, which is not among the classes that are fitted to.")
+    return TrainingData(X, np.searchsorted(classes, y), weights, classes, None, len(y), {})
 
 
 def _one_a_row(name: str, values, n_rows: int) -> np.ndarray:

@@ -6,8 +6,8 @@ import os
 
 import numpy as np
 
-from dualboost.files.container import DamagedFile, read, write
 from dualboost.learners.nzdd import Diagram
+from dualboost.storage.container import DamagedFile, read, write
 
 __all__ = ["load_diagram", "save_diagram"]
 

@@ -20,8 +20,7 @@ import dualboost.sets
 from dualboost.estimators.bagging import Average
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Sigmoid, Steps
-from dualboost.files.container import DamagedFile, read, write
-from dualboost.files.records import decode, encode
+from dualboost.estimators.training import Training
 from dualboost.game import Certificate
 from dualboost.learners.leaf_trees import LeafScores
 from dualboost.learners.matrix import MatrixScores
@@ -31,6 +30,8 @@ from dualboost.learners.stumps import StumpScores
 from dualboost.learners.tree_scores import TreeScores
 from dualboost.learners.union import SumScores
 from dualboost.learners.words import WordScores
+from dualboost.storage.container import DamagedFile, read, write
+from dualboost.storage.records import decode, encode
 
 __all__ = ["load_model", "load_notes", "save_model"]
 
@@ -46,7 +47,7 @@ def _public(module: ModuleType) -> Iterator[type]:
 _PARTS = (dualboost.boosters, dualboost.learners, dualboost.losses, dualboost.sets)
 _RECORDS = (
     *(kind for part in _PARTS for kind in _public(part) if is_dataclass(kind)),
-    *(Certificate, Sigmoid, Steps, *_RULES),
+    *(Certificate, Sigmoid, Steps, Training, *_RULES),
 )
 MODELS = {kind.__name__: kind for kind in _public(dualboost.estimators) if issubclass(kind, BoostedClassifier)}
 TYPES: dict[str, type] = {**MODELS, **{kind.__name__: kind for kind in (*_RECORDS, *_PREDICTORS)}}

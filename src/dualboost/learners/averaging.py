@@ -54,6 +54,14 @@ class Mixture:
     def __reduce__(self):
         return Mixture, (np.asarray(self.values),)
 
+    @classmethod
+    def of_record(cls, values: np.ndarray) -> Mixture:
+        return cls(values)
+
+    def to_record(self) -> dict[str, np.ndarray]:
+        """What a file keeps."""
+        return {"values": self.values}
+
 
 class Averaging(Oracle):
     """An oracle over a class that can be averaged without being listed."""

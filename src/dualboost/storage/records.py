@@ -1,7 +1,12 @@
-"""Records, models, numbers, strings and arrays as JSON with names of arrays in it; and back, for known types only."""
+"""Records, models, numbers, strings and arrays as JSON with names of arrays in it; and back, for known types only.
+
+A record is a dataclass, a named tuple, a model with its attributes, or a class that says itself what it is made of:
+`to_record()` gives its parts, `of_record(**parts)` makes it again. What a model names in `NOT_IN_FILES` stays behind.
+"""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -11,6 +16,7 @@ import numpy as np
 __all__ = ["decode", "encode"]
 
 _SPECIAL = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
+_SHORT = 1024  # bytes beyond go beside the text
 
 
 def encode(value: Any, arrays: dict[str, np.ndarray], types: Mapping[str, type], where: str) -> Any:
@@ -23,7 +29,9 @@ def encode(value: Any, arrays: dict[str, np.ndarray], types: Mapping[str, type],
         return float(value) if np.isfinite(value) else {"number": str(float(value))}
     if isinstance(value, np.ndarray):
         return _encode_array(value, arrays, where)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, bytes):
+        return _encode_bytes(value, arrays, where)
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [encode(item, arrays, types, f"{where}.{i}") for i, item in enumerate(value)]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
@@ -38,7 +46,20 @@ def encode(value: Any, arrays: dict[str, np.ndarray], types: Mapping[str, type],
 
 
 def _parts(value: Any) -> dict[str, Any]:
-    return {f.name: getattr(value, f.name) for f in fields(value)} if is_dataclass(value) else vars(value)
+    if hasattr(value, "to_record"):
+        return value.to_record()
+    if hasattr(value, "_fields"):
+        return value._asdict()
+    if is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in fields(value)}
+    return {name: part for name, part in vars(value).items() if name not in getattr(value, "NOT_IN_FILES", ())}
+
+
+def _encode_bytes(value: bytes, arrays: dict[str, np.ndarray], where: str) -> Any:
+    if len(value) <= _SHORT:
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+    arrays[where] = np.frombuffer(value, np.uint8)
+    return {"long bytes": where}
 
 
 def _encode_array(array: np.ndarray, arrays: dict[str, np.ndarray], where: str) -> Any:
@@ -60,7 +81,7 @@ def decode(code: Any, arrays: Mapping[str, np.ndarray], types: Mapping[str, type
     (kind, content), *rest = code.items()
     if kind == "record":
         made = {name: decode(item, arrays, types) for name, item in code["fields"].items()}
-        return types[content](**made) if is_dataclass(types[content]) else _revived(types[content], made)
+        return _made(types[content], made)
     if kind == "labels":
         return np.array(content, dtype=object if code["dtype"] == "object" else _text_type(code["dtype"]))
     if rest:
@@ -68,11 +89,15 @@ def decode(code: Any, arrays: Mapping[str, np.ndarray], types: Mapping[str, type
     return _decode_plain(kind, content, arrays, types)
 
 
+def _made(kind: type, parts: dict[str, Any]) -> Any:
+    if hasattr(kind, "of_record"):
+        return kind.of_record(**parts)
+    return kind(**parts) if is_dataclass(kind) or hasattr(kind, "_fields") else _revived(kind, parts)
+
+
 def _revived(kind: type, state: dict[str, Any]) -> Any:
     """A model with these parameters and fitted attributes; nothing may shadow a method."""
-    value = kind()
-    if not set(vars(value)) <= set(state):
-        raise ValueError("a parameter is missing")
+    value = kind()  # a parameter that is younger than the file has its default
     for name, part in state.items():
         if name.startswith("__") or callable(getattr(kind, name, None)):
             raise ValueError(f"it names {name!r}")
@@ -85,6 +110,10 @@ def _decode_plain(kind: str, content: Any, arrays: Mapping[str, np.ndarray], typ
         return _SPECIAL[content]
     if kind == "array":
         return arrays[content]
+    if kind == "bytes":
+        return base64.b64decode(content, validate=True)
+    if kind == "long bytes":
+        return arrays[content].astype(np.uint8, casting="no").tobytes()
     if kind == "map":
         return {key: decode(item, arrays, types) for key, item in content.items()}
     if kind in ("list", "tuple"):

@@ -33,10 +33,15 @@ class DamagedFile(ValueError):
     """The file is not what was written."""
 
 
-def write(path: str | os.PathLike, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Replace the file at once, or leave what was there: a full disk or a crash loses nothing."""
+def write(
+    path: str | os.PathLike, header: dict[str, Any], arrays: dict[str, np.ndarray], effort: int | None = None
+) -> None:
+    """Replace the file at once, or leave what was there: a full disk or a crash loses nothing.
+
+    `effort` is that of the compression, 1 to 9; 1 for what is written often and read once.
+    """
     target = Path(path)
-    data = _packed(header, arrays)
+    data = _packed(header, arrays, effort)
     handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -56,12 +61,12 @@ def _umask() -> int:
     return mask
 
 
-def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray], effort: int | None) -> bytes:
     raw = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
     parts, index = _parts(raw)
     text = json.dumps({**header, "arrays": index}, allow_nan=False, ensure_ascii=False, indent=1).encode()
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=effort) as file:
         _add(file, _HEADER, text)
         _add(file, _CHECKSUM, _digest(text).encode())
         for name, data in parts.items():
@@ -88,7 +93,7 @@ def _parts(raw: dict[str, np.ndarray]) -> tuple[dict[str, bytes], dict[str, dict
 
 
 def _add(file: zipfile.ZipFile, name: str, data: bytes) -> None:
-    file.writestr(zipfile.ZipInfo(name, _STAMP), data, zipfile.ZIP_DEFLATED)
+    file.writestr(zipfile.ZipInfo(name, _STAMP), data, zipfile.ZIP_DEFLATED, file.compresslevel)
 
 
 def _digest(data: bytes) -> str:

@@ -1,0 +1,45 @@
+"""The time of a fit, shared out among its parts: classes, runs, the models behind the probabilities."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+__all__ = ["Clock"]
+
+_GRACE = 0.5  # seconds after Ctrl-C for what makes a model of the ensemble
+
+
+class Clock:
+    """What is left of a time limit. Parts end with the whole, and Ctrl-C ends all of them soon."""
+
+    def __init__(self, seconds: float | None = None, whole: Clock | None = None):
+        self.seconds = seconds
+        self._whole = whole
+        self._end = float("inf") if seconds is None else monotonic() + seconds
+        self.interrupted = False
+
+    def left(self) -> float:
+        """Seconds, infinite without a limit; not positive when the time is over."""
+        own = self._end - monotonic()
+        return own if self._whole is None else min(own, self._whole.left())
+
+    def part(self, share: float) -> Clock:
+        """A clock for this share of what is left."""
+        left = self.left()
+        return Clock(None if left == float("inf") else max(0.0, left * share), self)
+
+    def interrupt(self) -> None:
+        """Ctrl-C: what is left must be done at once."""
+        self.interrupted = True
+        self._end = min(self._end, monotonic() + _GRACE)
+        if self._whole is not None:
+            self._whole.interrupt()
+
+    def reason(self) -> str:
+        """Why to stop now, in words; empty while there is time."""
+        if self.left() > 0:
+            return ""
+        top = self
+        while top._whole is not None:
+            top = top._whole
+        return "interrupted: cut short" if top.interrupted else f"stopped after {top.seconds:g} s (time budget)"

@@ -1,0 +1,108 @@
+"""Those who look at the run of a fit, as one: the clock, callbacks, the held-out score, notes, a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from dualboost.estimators.control import Control
+from dualboost.estimators.judge import Judge
+from dualboost.estimators.keeping import Keeper, Unfinished
+from dualboost.game import State
+from dualboost.run import Halt, Watch
+from dualboost.solve import Outcome
+
+__all__ = ["Draw", "Notebook", "RunWatch", "asked"]
+
+Draw = Callable[[State, str], None]
+_LONG = 1 << 30
+
+
+class Notebook(Protocol):
+    """Whoever writes down numbers about every state."""
+
+    records: list[tuple[float, ...]]
+
+    def note(self, state: State) -> None: ...
+
+    def resume(self, records: Sequence[tuple[float, ...]], state: State) -> None:
+        """Take up what was written down up to this state."""
+
+
+@dataclass(eq=False)
+class RunWatch(Watch):
+    """Each part is there or not; none of them changes the run but by ending it."""
+
+    control: Control
+    judge: Judge | None = None
+    notebook: Notebook | None = None
+    draw: Draw | None = None
+    keeper: Keeper | None = None
+    hooked: Callable[[State], str] | None = None
+    _seen: int = 0
+
+    @property
+    def seams(self) -> bool:  # type: ignore[override]
+        return self.keeper is not None
+
+    def wait(self, t: int) -> int:
+        if self.control.training.callbacks or self.hooked is not None:
+            return 1
+        return _LONG if self.judge is None else self.judge.wait(t)
+
+    def look(self, state: State) -> str:
+        if self.notebook is not None:
+            self.notebook.note(state)
+        played, self._seen = state.t > self._seen, state.t
+        reason = (self._reason(state) if played else "") or self._out_of_time()
+        if reason or self.judge is not None:
+            self.control.stopped.add(self.control.part)
+        return reason
+
+    def _reason(self, state: State) -> str:
+        """Of those who look once after every round."""
+        stopped = self.judge.look(state) if self.judge is not None else ""
+        if self.draw is not None:
+            self.draw(state, self.judge.words() if self.judge is not None else "")
+        hooked = self.hooked(state) if self.hooked is not None else ""
+        return asked(self.control, state) or hooked or stopped
+
+    def _out_of_time(self) -> str:
+        reason = self.control.clock.reason()
+        if reason:
+            self.control.broken_off.add(self.control.part)
+        return reason
+
+    def seam(self, halt: Halt) -> None:
+        if self.keeper is not None:
+            self.keeper.keep(self._with_everybody(halt))
+
+    def end(self, outcome: Outcome) -> None:
+        """The run is over, for now."""
+        if self.keeper is not None:
+            self.keeper.end(self._with_everybody(Halt.at(replace(outcome.state, status=""), outcome.log)))
+
+    def _with_everybody(self, halt: Halt) -> Unfinished:
+        notes = () if self.notebook is None else tuple(self.notebook.records)
+        scores, kept = ((), None) if self.judge is None else (tuple(self.judge.scores), self.judge.kept)
+        return Unfinished(halt, notes, scores, kept)
+
+    def resume(self, unfinished: Unfinished) -> None:
+        """Let everybody know what they knew then."""
+        self._seen = unfinished.halt.state.t
+        if self.notebook is not None:
+            self.notebook.resume(unfinished.notes, unfinished.halt.state)
+        if self.judge is not None:
+            self.judge.resume(list(unfinished.scores), unfinished.kept)
+
+
+def asked(control: Control, state: State) -> str:
+    """The first reason that a callback has to stop."""
+    for callback in control.training.callbacks:
+        reason = callback(state)
+        if not (reason is None or isinstance(reason, str)):
+            raise TypeError(f"A callback returns a reason to stop as a string, or None to go on, not {reason!r}.")
+        if reason:
+            return reason
+    return ""

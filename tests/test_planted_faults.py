@@ -16,10 +16,12 @@ import test_learners
 import test_losses
 import test_sets
 import test_solve
+import test_state_files
 import test_theorems_descent
 import test_theorems_margin
 import test_theorems_mirror
-from conftest import LEARNERS, LOSSES, SETS, problem
+import test_training
+from conftest import BOOSTERS, LEARNERS, LOSSES, SETS, problem
 from dualboost.boosters import (
     Corrective,
     Entropic,
@@ -30,6 +32,7 @@ from dualboost.boosters import (
     mirror_ascent,
     sparse,
 )
+from dualboost.estimators.judge import Judge, Score
 from dualboost.game import State
 from dualboost.learners import subsets
 from dualboost.learners.matrix import MatrixOracle
@@ -39,6 +42,7 @@ from dualboost.learners.trees import TreeOracle
 from dualboost.learners.union import UnionOracle
 from dualboost.losses import Exponential, Logistic, SoftMargin
 from dualboost.rows import Rows
+from dualboost.run import Halt
 from dualboost.sets import Capped, groups
 from dualboost.sets.capped import CappedSimplex
 from dualboost.sets.groups import GroupedSimplex
@@ -105,6 +109,11 @@ CHECKS = {
     "two sources": lambda: test_theorems_mirror.test_two_sources("entropic", "lazy", None, 3.0, "secondary"),
     "Theorem 4": lambda: test_theorems_mirror.test_theorem_4_sparse_boost(None, 0.5, "printed"),
     "Theorem 5": lambda: test_theorems_mirror.test_theorem_5_mada_boost(None, "weight"),
+    "seams": lambda: [
+        test_state_files.test_a_run_taken_up_at_any_seam_ends_with_the_same_bits(BOOSTERS[name], 5)
+        for name in ("corrective", "MLPBoost")
+    ],
+    "early stopping": test_training.test_the_best_stage_is_kept_as_found_by_looking_at_all_stages,
     "solve copies": lambda: test_solve.check_copies(test_solve.matrix(0), test_solve.SOFT, np.array([1, 2, 3] * 5)),
 }
 
@@ -292,6 +301,16 @@ FAULTS = {
     "MadaBoost gains counted twice": Fault(
         mada, "Ascent", lambda f: lambda mass=0.0, gain=0.0, left=1.0: f(mass, 2 * gain, left=left), ("Theorem 5",)
     ),
+    "a run taken up knows hypotheses of the future": Fault(
+        Halt, "resumed", lambda _: lambda self: self.state, ("seams",)
+    ),
+    "records lost where a run is taken up": Fault(
+        Halt, "recorded", lambda _: property(lambda self: not self.log), ("seams",)
+    ),
+    "the loss does not break ties": Fault(
+        Score, "beats", lambda _: lambda self, other: self.accuracy > other.accuracy, ("early stopping",)
+    ),
+    "the last ensemble is kept": Fault(Judge, "verdict", lambda _: lambda self, outcome: outcome, ("early stopping",)),
     "rows at their cap respond": Fault(CappedSimplex, "responsive", lambda _: lambda self, d: d > 0, ("Hessian",)),
     "curvature 10 times too small": Fault(Exponential, "curvature", result(lambda bend: bend / 10), ("curvature",)),
 }

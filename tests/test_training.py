@@ -512,6 +512,22 @@ def test_wrong_wishes_are_refused(wrong):
         Training(**wrong)
 
 
+class Log:
+    """A callback with a memory."""
+
+    def __init__(self):
+        self.rounds = []
+
+    def note(self, state) -> None:
+        self.rounds.append(state.t)
+
+
+def test_clones_call_the_same_callbacks():
+    log = Log()
+    clone(AdaBoostClassifier(n_estimators=4, training=Training(callbacks=(log.note,)))).fit(X, Y)
+    assert log.rounds == [1, 2, 3, 4]
+
+
 def test_training_is_a_parameter_like_any_other():
     training = Training(seconds=5)
     model = AdaBoostClassifier(training=training)

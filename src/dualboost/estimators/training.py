@@ -73,6 +73,10 @@ class Training:
         if not (isinstance(self.callbacks, tuple) and all(callable(callback) for callback in self.callbacks)):
             raise ValueError(f"callbacks must be a tuple of functions of the state, not {self.callbacks!r}.")
 
+    def __deepcopy__(self, memo) -> Training:
+        """Itself, which nobody can change: a cloned classifier calls the caller's own callbacks."""
+        return self
+
 
 def _is_number(value) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -274,9 +274,9 @@ FAULTS = {
         ("groups",),
     ),
     "ascent steps doubled": Fault(
-        mirror_ascent,
-        "grown",
-        lambda f: lambda game, state, answer, step: f(game, state, answer, 2 * step),
+        MirrorAscent,
+        "_grown",
+        lambda f: lambda self, game, state, answer, step: f(self, game, state, answer, 2 * step),
         ("Algorithm 1",),
     ),
     "row weights move towards the answer": Fault(

@@ -41,6 +41,11 @@ def _has_probabilities(model: BoostedClassifier) -> bool:
     return getattr(model, "calibrate", True)
 
 
+def _all_at_once(model: BoostedClassifier) -> bool:
+    """Whether one game is about all classes, not one about each against the rest."""
+    return getattr(model, "multiclass", "rest") == "pairs"
+
+
 class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator):
     """A weighted vote of hypotheses. Abstract: a final class writes `__init__`, `fit` and the abstract methods.
 
@@ -89,12 +94,12 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
         earlier = getattr(self, "estimators_", [])  # of an earlier fit to more classes
         if hasattr(self, "estimators_"):
             del self.estimators_
-        if len(data.classes) == 2:
-            self._fit_and_calibrate(data)
+        if len(data.classes) == 2 or _all_at_once(self):
+            self._fit_and_calibrate(data if len(data.classes) == 2 else data.in_pairs())
         else:
             self._fit_each_against_rest(data, earlier)
         self.classes_ = data.classes
-        remove_checkpoints(control, len(data.classes))
+        remove_checkpoints(control, len(getattr(self, "estimators_", [self])))
         if data.control.hooks is not None:
             data.control.hooks.end(dict)
         return self
@@ -103,7 +108,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
         """With scikit-learn's callbacks, if there are any: rounds are their tasks, or classes and then rounds."""
         if not getattr(self, "_skl_callbacks", None):
             return data
-        several = len(data.classes) > 2
+        several = len(data.classes) > 2 and not _all_at_once(self)
         hooks = Hooks.of(self, data.X, data.classes[data.codes], len(data.classes) if several else self.max_iter)
         return replace(data, control=replace(data.control, hooks=hooks))
 
@@ -158,8 +163,8 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
         self.n_iter_, self.status_ = outcome.n_rounds, outcome.status
         self.predictor_ = oracle.predictor(outcome.hypotheses, outcome.weights)
         self.feature_importances_ = self.predictor_.importances(self.n_features_in_)
-        self.margins_ = data.for_all_rows(outcome.margins, np.nan)
-        self.sample_distribution_ = data.for_all_rows(outcome.distribution, 0.0)
+        self.margins_ = data.for_all_rows(data.of_examples(outcome.margins, np.min), np.nan)
+        self.sample_distribution_ = data.for_all_rows(data.of_examples(outcome.distribution, np.sum), 0.0)
 
     def decision_function(self, X):
         """The vote: positive speaks for classes_[1]; of more than two classes one column each, the largest wins.
@@ -196,6 +201,8 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
         return self._chances(self.decision_function(X))
 
     def _chances(self, votes: np.ndarray) -> np.ndarray:
+        if votes.ndim == 2 and not hasattr(self, "estimators_"):
+            return self.link_.of(votes)
         if votes.ndim == 2:
             odds = 1 / (1 + np.exp(-votes))
             return odds / odds.sum(axis=1, keepdims=True)

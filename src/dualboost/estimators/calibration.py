@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.isotonic import IsotonicRegression
 
 from dualboost.estimators.folds import fingerprints, sampled, splits
 from dualboost.estimators.validation import TrainingData
 
-__all__ = ["Link", "Sigmoid", "Steps", "calibrated", "calibration_cost", "in_haste"]
+__all__ = ["Link", "Sigmoid", "Softmax", "Steps", "calibrated", "calibration_cost", "in_haste"]
 
 _FOLDS = 3
 _MOST_ROWS = 20_000  # more would not make the link better
@@ -27,7 +27,7 @@ _LEAST = 1e-4  # nothing seen on finitely many rows is certain
 
 
 class Link(ABC):
-    """From scores to the probability of the second class."""
+    """From scores to the probability of the second class, or from the scores of all classes to their probabilities."""
 
     @abstractmethod
     def of(self, scores: np.ndarray) -> np.ndarray: ...
@@ -41,6 +41,16 @@ class Sigmoid(Link):
 
     def of(self, scores: np.ndarray) -> np.ndarray:
         return expit(self.slope * scores)
+
+
+@dataclass(frozen=True)
+class Softmax(Link):
+    """exp(slope * score), made to sum 1 over the classes: one column of scores and of probabilities for each."""
+
+    slope: float
+
+    def of(self, scores: np.ndarray) -> np.ndarray:
+        return softmax(self.slope * scores, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,23 +78,45 @@ def calibrated(data: TrainingData, score: Callable[[TrainingData, TrainingData],
     """The link learned from out-of-fold scores; score(train, test) fits a model to one part and scores the other."""
     prints = fingerprints(data.X, np.random.RandomState(0))
     kept = sampled(prints, _FOLDS, _MOST_ROWS)
-    scores, wins, weights = [], [], []
+    scores, codes, weights = [], [], []
     for seen, unseen in splits(prints, kept, data.codes, _FOLDS):
         test = data.part(unseen)
         scores.append(score(data.part(seen), test))
-        wins.append(test.codes == 1)
+        codes.append(test.codes)
         weights.append(np.ones(len(test.codes)) if test.weights is None else test.weights)
     if not scores:
-        return Sigmoid(1.0)
+        return Softmax(1.0) if data.pairs else Sigmoid(1.0)
     mass = np.concatenate(weights)
-    return _learned(np.concatenate(scores), np.concatenate(wins), mass / mass.sum(), len(np.unique(prints[kept])))
+    return _learned(np.concatenate(scores), np.concatenate(codes), mass / mass.sum(), len(np.unique(prints[kept])))
 
 
-def _learned(scores: np.ndarray, wins: np.ndarray, shares: np.ndarray, distinct: int) -> Link:
+def _learned(scores: np.ndarray, codes: np.ndarray, shares: np.ndarray, distinct: int) -> Link:
     """How much was seen is the number of different rows: neither copies nor the scale of the weights add to it."""
+    if scores.ndim == 2:
+        return _softmax(scores, codes, shares, 1 / distinct)
     if distinct >= _ROWS_FOR_STEPS:
-        return _steps(scores, wins, shares)
-    return _sigmoid(scores, wins, shares, 1 / distinct)
+        return _steps(scores, codes == 1, shares)
+    return _sigmoid(scores, codes == 1, shares, 1 / distinct)
+
+
+def _softmax(scores: np.ndarray, codes: np.ndarray, shares: np.ndarray, row: float) -> Softmax:
+    """The likeliest slope, held back by half a row as the sigmoid's is."""
+    size = max(float(np.abs(scores).max()), 1e-12)
+    scaled = scores / size
+    own = scaled[np.arange(len(codes)), codes]
+
+    def rise(slope: float) -> float:
+        expected = np.sum(softmax(slope * scaled, axis=1) * scaled, axis=1)
+        return 0.5 * row * float(np.tanh(slope / 2)) + float(shares @ (expected - own))
+
+    return Softmax(_root(rise) / size)
+
+
+def _root(rise: Callable[[float], float]) -> float:
+    """The slope where a rise is 0: sharp, where the minimum itself would be known to 1e-8 only."""
+    if rise(_FLATTEST) >= 0:
+        return _FLATTEST
+    return _STEEPEST if rise(_STEEPEST) <= 0 else float(brentq(rise, _FLATTEST, _STEEPEST, xtol=1e-14))
 
 
 def _sigmoid(scores: np.ndarray, wins: np.ndarray, shares: np.ndarray, row: float) -> Sigmoid:
@@ -93,12 +125,10 @@ def _sigmoid(scores: np.ndarray, wins: np.ndarray, shares: np.ndarray, row: floa
     signed = np.where(wins, scores, -scores) / size
 
     def rise(slope: float) -> float:
-        """Of the convex negative likelihood; its root is sharp where the minimum itself would be known to 1e-8 only."""
+        """Of the convex negative likelihood."""
         return 0.5 * row * float(np.tanh(slope / 2)) - float(shares @ (signed * expit(-slope * signed)))
 
-    if rise(_FLATTEST) >= 0 or rise(_STEEPEST) <= 0:
-        return Sigmoid((_FLATTEST if rise(_FLATTEST) >= 0 else _STEEPEST) / size)
-    return Sigmoid(float(brentq(rise, _FLATTEST, _STEEPEST, xtol=1e-14)) / size)
+    return Sigmoid(_root(rise) / size)
 
 
 def _steps(scores: np.ndarray, wins: np.ndarray, shares: np.ndarray) -> Steps:

@@ -22,11 +22,11 @@ def sampled(prints: np.ndarray, folds: int, most: int) -> np.ndarray:
 def splits(
     prints: np.ndarray, kept: np.ndarray, codes: np.ndarray, folds: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(rows to fit to, rows to judge by) of each fold of the kept rows that leaves two classes to fit to."""
-    fold_of = prints[kept] % np.uint64(folds)
+    """(rows to fit to, rows to judge by) of each fold of the kept rows that leaves all classes to fit to."""
+    fold_of, classes = prints[kept] % np.uint64(folds), len(np.unique(codes))
     for fold in range(folds):
         train, test = kept[fold_of != fold], kept[fold_of == fold]
-        if len(test) and len(np.unique(codes[train])) == 2:
+        if len(test) and len(np.unique(codes[train])) == classes:
             yield train, test
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from dualboost.estimators.validation import TrainingData
 from dualboost.game import Game, State
-from dualboost.losses import Logistic
 from dualboost.solve import Outcome, finish_again
 
 __all__ = ["Judge", "Score"]
@@ -63,11 +62,10 @@ class Judge:
         return self.best
 
     def _score(self, state: State) -> Score:
-        data, rows = self.held_out, self.held_out.rows(self.game.rows.threads)
-        votes = self.game.oracle.predictor(state.pool.keys[: len(state.w)], state.w).scores(data.X, rows.threads)
-        right = (votes > 0) == (data.codes == 1)
-        loss = Logistic().bind(rows).value(np.where(data.codes == 1, votes, -votes))
-        return Score(state.t, float(rows.prior[right].sum()), float(loss))
+        data, threads = self.held_out, self.game.rows.threads
+        votes = self.game.oracle.predictor(state.pool.keys[: len(state.w)], state.w).scores(data.X, threads)
+        loss = float(data.shares @ np.logaddexp(0.0, -data.leads(votes)))
+        return Score(state.t, float(data.shares[data.right(votes)].sum()), loss)
 
     def resume(self, scores: list[Score], kept: State | None) -> None:
         """Take up what another judge of the same run knew."""

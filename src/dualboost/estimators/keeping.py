@@ -151,12 +151,12 @@ class OtherFit(ValueError):
     """A checkpoint that belongs to another problem."""
 
 
-def remove_checkpoints(control: Control, n_classes: int) -> None:
-    """After a fit that came to its end."""
+def remove_checkpoints(control: Control, models: int) -> None:
+    """After a fit that came to its end: of one game, or of one for each class."""
     path = control.training.checkpoint
     if path is None or control.broken_off:
         return
-    for part in [control.of_class(k, n_classes).part for k in range(n_classes)] if n_classes > 2 else [""]:
+    for part in [control.of_class(k, models).part for k in range(models)] if models > 1 else [""]:
         Path(path + part).unlink(missing_ok=True)
 
 

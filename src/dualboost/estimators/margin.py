@@ -31,6 +31,7 @@ class MarginClassifier(BoostedClassifier):
     """Maximise the average of the nu * m smallest margins. Abstract: a final class chooses nu and how to play."""
 
     learner: Learner | None
+    multiclass: str
     tol: float
     max_bins: int
 
@@ -68,6 +69,8 @@ class MarginClassifier(BoostedClassifier):
         if not (isinstance(self.tol, Real) and 0 < self.tol < np.inf):
             raise ValueError(f"tol is the gap to reach and must be a number above 0, not {self.tol!r}.")
         check_booster(getattr(self, "booster", None))
+        if getattr(self, "multiclass", "rest") not in ("rest", "pairs"):
+            raise ValueError(f'multiclass must be "rest" or "pairs", not {self.multiclass!r}.')
         check_whole_number("max_iter", self.max_iter, 1)
         check_whole_number("max_bins", self.max_bins, 2, 255)
         check_learner(self.learner, self.max_bins)
@@ -81,7 +84,7 @@ class MarginClassifier(BoostedClassifier):
         certificate = outcome.certificate
         if certificate.objective > 0:
             return ""
-        wrong = float(np.mean(outcome.margins <= 0))
+        wrong = float(np.mean(outcome.margins <= 0))  # of the rows of the game, pairs or not
         remedy = self._remedy(min(1.0, max(2.5 * wrong, 1.5 * self.nu_)))
         advice = (
             f"; no positive soft margin was reached at nu = {self.nu_:.3g} "
@@ -168,6 +171,9 @@ class MarginBoostClassifier(SoftMarginClassifier):
         50,000 distinct rows, corrective above. All end at the same soft margin, up to `tol`.
     learner : Learner, default Stumps(max_bins)
         The hypotheses that vote, such as `Stumps()`.
+    multiclass : {"rest", "pairs"}, default "rest"
+        Of more than two classes: one vote for each against the rest; or one vote for all, whose margin is half the lead
+        of the true class over each wrong one, with one certificate. "pairs" needs stumps on numbers.
     tol : float, default 0.05
         Stop when the certified gap is within this fraction of the soft margin.
     max_iter : int, default 2000
@@ -197,7 +203,8 @@ class MarginBoostClassifier(SoftMarginClassifier):
     certificate_ : Certificate
         `objective` (the soft margin of this model), `bound` (of any model), `gap`; recomputed from scratch.
     margins_ : ndarray of shape (n_samples,)
-        y f(x) of each training row, in [-1, 1]; not positive means misclassified.
+        y f(x) of each training row, in [-1, 1]; not positive means misclassified. Of "pairs" the least over the wrong
+        classes, of "rest" a column for each class.
     sample_distribution_ : ndarray of shape (n_samples,)
         The row weights that prove the bound: the hard rows carry most.
     history_ : dict of ndarrays
@@ -229,6 +236,7 @@ class MarginBoostClassifier(SoftMarginClassifier):
         *,
         booster=None,
         learner=None,
+        multiclass="rest",
         tol=0.05,
         max_iter=2000,
         training=None,
@@ -253,6 +261,7 @@ class MarginBoostClassifier(SoftMarginClassifier):
             verbose=verbose,
         )
         self.booster = booster
+        self.multiclass = multiclass
 
     def _booster(self, data: TrainingData) -> Booster:
         """All weights anew each round while that is cheap, else one step a round. Copies of a row do not count."""

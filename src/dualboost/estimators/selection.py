@@ -43,8 +43,7 @@ def choose_nu(data: TrainingData, rows: Rows, learner: Learner, random_state) ->
 def _held_out(data, rows: Rows, learner: Learner, split, clock: Clock) -> np.ndarray:
     """The prior mass of the held-out rows that are classified right, for each value of the path."""
     train, test = split
-    weights = len(train) if rows.uniform else np.ascontiguousarray(rows.prior[train])
-    part = Rows.of(weights, rows.threads)
+    part, judged = data.part(train).rows(rows.threads), data.part(test)
     oracle = data.bound(learner, part, train)
     right, state = np.zeros(len(PATH)), None
     for place, nu in enumerate(PATH):
@@ -54,7 +53,7 @@ def _held_out(data, rows: Rows, learner: Learner, split, clock: Clock) -> np.nda
             clock.interrupt()
         state = outcome.state
         scores = oracle.predictor(state.pool.keys[: len(state.w)], state.w).scores(data.X[test], rows.threads)
-        right[place:] = float(rows.prior[test][scores * data.signs[test] > 0].sum())
+        right[place:] = float(data.shares[test][judged.leads(scores) > 0].sum())
         if outcome.certificate.objective <= _NO_MARGIN or clock.reason():
             break
     return right

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
@@ -23,8 +23,9 @@ from sklearn.utils.validation import (
 from dualboost.estimators.control import Control
 from dualboost.estimators.frame_input import encode_frame, frame_numbers
 from dualboost.estimators.frames import as_frame
-from dualboost.learners import Learner, Oracle
+from dualboost.learners import Learner, Oracle, Stumps
 from dualboost.learners.base import TakesCategories
+from dualboost.learners.class_stumps import ClassStumps
 from dualboost.rows import Rows
 
 __all__ = [
@@ -58,6 +59,8 @@ class TrainingData:
     control: Control = field(default_factory=Control)
     held_out: TrainingData | None = None
     """Rows to judge by, which are not fitted to."""
+    pairs: bool = False
+    """Whether a row of the game is a pair: an example, and a class that it does not have."""
 
     @property
     def signs(self) -> np.ndarray:
@@ -65,8 +68,31 @@ class TrainingData:
         return np.where(self.codes == 1, 1, -1).astype(np.int8)
 
     def rows(self, threads: int) -> Rows:
-        """What is shared about these rows."""
-        return Rows.of(len(self.codes) if self.weights is None else self.weights, threads)
+        """What is shared about the rows of the game."""
+        weights = len(self.codes) if self.weights is None else self.weights
+        return ClassStumps.rows_of(weights, len(self.classes), threads) if self.pairs else Rows.of(weights, threads)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """What each example counts; the sum is 1."""
+        return Rows.of(len(self.codes) if self.weights is None else self.weights).prior
+
+    def in_pairs(self) -> TrainingData:
+        """For a margin over all classes at once."""
+        return replace(self, pairs=True, held_out=None if self.held_out is None else self.held_out.in_pairs())
+
+    def leads(self, votes: np.ndarray) -> np.ndarray:
+        """How far each example's class is ahead: the signed score, or the lead over the best of the other classes."""
+        if votes.ndim == 1:
+            return np.where(self.codes == 1, votes, -votes)
+        own = np.arange(len(votes)), self.codes
+        others = votes.copy()
+        others[own] = -np.inf
+        return votes[own] - others.max(axis=1)
+
+    def right(self, votes: np.ndarray) -> np.ndarray:
+        """Which examples these votes call by their class; a tie goes to the class that comes first."""
+        return (votes > 0) == (self.codes == 1) if votes.ndim == 1 else np.argmax(votes, axis=1) == self.codes
 
     def against_rest(self, k: int) -> TrainingData:
         """Two classes: the rows of class k are the second."""
@@ -83,7 +109,7 @@ class TrainingData:
         extras = {name: values[chosen] for name, values in self.extras.items()}
         codes, kind = self.codes[chosen], self.categorical
         part = TrainingData(self.X[chosen], codes, weights, self.classes, None, len(codes), extras, kind)
-        return replace(part, control=self.control.aside())
+        return replace(part, control=self.control.aside(), pairs=self.pairs)
 
     def bound(self, learner: Learner, rows: Rows, chosen: np.ndarray | None = None) -> Oracle:
         """The learner, told which columns hold categories, with these data or the chosen rows of them."""
@@ -92,9 +118,21 @@ class TrainingData:
                 f"{type(learner).__name__} reads numbers only, and X has columns of categories: take Stumps() or "
                 "Trees(), or encode these columns first, for example with OneHotEncoder."
             )
+        if self.pairs:
+            return self._bound_pairs(learner, rows, chosen)
         told = learner.with_categories(self.categorical) if isinstance(learner, TakesCategories) else learner
         X, signs = (self.X, self.signs) if chosen is None else (self.X[chosen], self.signs[chosen])
         return told.bind(X, signs, rows)
+
+    def _bound_pairs(self, learner: Learner, rows: Rows, chosen: np.ndarray | None) -> Oracle:
+        if not isinstance(learner, Stumps) or self.categorical or learner.categorical or learner.monotone:
+            raise ValueError('multiclass="pairs" has stumps on numbers only: take multiclass="rest" for anything else.')
+        X, codes = (self.X, self.codes) if chosen is None else (self.X[chosen], self.codes[chosen])
+        return ClassStumps(learner.max_bins).bind(X, codes, rows)
+
+    def of_examples(self, values: np.ndarray, joined: Callable[..., np.ndarray]) -> np.ndarray:
+        """Values of the rows of the game, joined to one for each example."""
+        return joined(values.reshape(len(self.codes), -1), axis=1) if self.pairs else values
 
     def only(self, chosen: np.ndarray) -> TrainingData:
         """Only the rows of this mask, which still stand for the caller's."""

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dualboost.estimators.base import BoostedClassifier
-from dualboost.estimators.calibration import Link, Sigmoid, Steps
+from dualboost.estimators.calibration import Link, Sigmoid, Softmax, Steps
 from dualboost.export.ensemble import tree_arrays, with_columns
 from dualboost.export.graph import Graph
 from dualboost.inspection.as_trees import plain_trees, step_tree
 from dualboost.inspection.names import feature_names
+from dualboost.learners.class_stumps import single_votes
 from dualboost.learners.matrix import MatrixScores
 
 if TYPE_CHECKING:
@@ -54,9 +55,10 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     graph = Graph()
     check_is_fitted(model)
     classes = _labels(model.classes_)
-    parts = getattr(model, "estimators_", [model])
-    links = [part.link_ for part in parts] if hasattr(parts[0], "link_") else []
-    scores = _votes(graph, [part.predictor_ for part in parts], model.n_features_in_)
+    models = getattr(model, "estimators_", [model])
+    links = [part.link_ for part in models] if hasattr(models[0], "link_") else []
+    parts = [vote for part in models for vote in single_votes(part.predictor_)]
+    scores = _votes(graph, parts, model.n_features_in_)
     winner, shown, chances = _two(graph, scores, links) if len(parts) == 1 else _several(graph, scores, links)
     graph.call(graph.add("Gather", [graph.constant(classes), winner]), "label")
     graph.call(shown, "score")
@@ -113,6 +115,9 @@ def _several(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, st
     """The same of a vote for each class: the largest log-odds win, or the largest vote."""
     if not links:
         return _first_largest(graph, scores), scores, ""
+    if isinstance(links[0], Softmax):
+        scaled = graph.add("Mul", [scores, graph.constant(np.array([links[0].slope]))])
+        return _first_largest(graph, scores), scores, graph.add("Softmax", [scaled], {"axis": 1})
     one = graph.constant(np.ones(1))
     columns = [graph.add("Gather", [scores, graph.constant(np.array([k]))], {"axis": 1}) for k in range(len(links))]
     linked = [_linked(graph, column, link) for column, link in zip(columns, links, strict=True)]

@@ -19,9 +19,10 @@ import dualboost.losses
 import dualboost.sets
 from dualboost.estimators.bagging import Average
 from dualboost.estimators.base import BoostedClassifier
-from dualboost.estimators.calibration import Sigmoid, Steps
+from dualboost.estimators.calibration import Sigmoid, Softmax, Steps
 from dualboost.estimators.training import Training
 from dualboost.game import Certificate
+from dualboost.learners.class_stumps import ClassScores
 from dualboost.learners.leaf_trees import LeafScores
 from dualboost.learners.matrix import MatrixScores
 from dualboost.learners.nzdd import Conjunctions, Intervals, Paths, Thresholds
@@ -36,7 +37,17 @@ from dualboost.storage.records import decode, encode
 __all__ = ["load_model", "load_notes", "save_model"]
 
 _FORMAT, _VERSION = "dualboost model", 2
-_PREDICTORS = (StumpScores, MatrixScores, TreeScores, BoxScores, LeafScores, SumScores, WordScores, Average)
+_PREDICTORS = (
+    StumpScores,
+    MatrixScores,
+    TreeScores,
+    BoxScores,
+    LeafScores,
+    SumScores,
+    WordScores,
+    ClassScores,
+    Average,
+)
 _RULES = (Conjunctions, Intervals, Paths, Thresholds)
 
 
@@ -47,7 +58,7 @@ def _public(module: ModuleType) -> Iterator[type]:
 _PARTS = (dualboost.boosters, dualboost.learners, dualboost.losses, dualboost.sets)
 _RECORDS = (
     *(kind for part in _PARTS for kind in _public(part) if is_dataclass(kind)),
-    *(Certificate, Sigmoid, Steps, Training, *_RULES),
+    *(Certificate, Sigmoid, Softmax, Steps, Training, *_RULES),
 )
 MODELS = {kind.__name__: kind for kind in _public(dualboost.estimators) if issubclass(kind, BoostedClassifier)}
 TYPES: dict[str, type] = {**MODELS, **{kind.__name__: kind for kind in (*_RECORDS, *_PREDICTORS)}}

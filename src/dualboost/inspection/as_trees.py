@@ -12,6 +12,7 @@ from dualboost.estimators.bagging import Average
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, Node, PlainTrees, Rule
 from dualboost.learners import Predictor
 from dualboost.learners.categories import Categories
+from dualboost.learners.class_stumps import ClassScores
 from dualboost.learners.leaf_trees import LeafScores
 from dualboost.learners.nzdd.boxes import Box, BoxScores
 from dualboost.learners.step_functions import step_scores
@@ -41,6 +42,8 @@ def plain_trees(predictor: Predictor) -> PlainTrees:
     if isinstance(predictor, Average):
         share = predictor.scale / max(len(predictor.parts), 1)
         return PlainTrees.joined([plain_trees(part).scaled(share) for part in predictor.parts], predictor.base)
+    if isinstance(predictor, ClassScores):
+        raise ValueError('A vote over all classes has curves for each of them: fit with multiclass="rest" to see them.')
     raise ValueError(
         f"This needs a vote of stumps, trees or boxes, and the model's is {type(predictor).__name__}: "
         "fit with learner=Stumps(), Trees() or LeafTrees()."

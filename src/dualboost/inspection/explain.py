@@ -17,6 +17,7 @@ from dualboost.inspection.as_trees import plain_trees, word_steps
 from dualboost.inspection.names import feature_names
 from dualboost.inspection.shapley import background_shares, tree_contributions
 from dualboost.learners import Predictor
+from dualboost.learners.class_stumps import single_votes
 from dualboost.learners.matrix import MatrixScores
 from dualboost.learners.stumps import StumpScores
 from dualboost.learners.union import SumScores
@@ -137,10 +138,11 @@ def explain(model: BoostedClassifier, X, *, background=None) -> Explanation:
     check_is_fitted(model)
     X = predict_input(model, X)
     background = None if background is None else predict_input(model, background)
-    parts = getattr(model, "estimators_", [model])
-    found = [_explained(part.predictor_, X, background) for part in parts]
+    models = getattr(model, "estimators_", [model])
+    parts = [vote for part in models for vote in single_votes(part.predictor_)]
+    found = [_explained(vote, X, background) for vote in parts]
     contributions, bases = [part[0] for part in found], [part[1] for part in found]
-    scores = [part.predictor_.scores(X) for part in parts]
+    scores = [vote.scores(X) for vote in parts]
     names = feature_names(model)
     if len(parts) == 1:
         return Explanation(contributions[0], bases[0], scores[0], names, model.classes_[1:], X)

@@ -19,7 +19,7 @@ from dualboost.learners.base import Answer, Oracle, Predictor
 from dualboost.learners.stumps import StumpOracle, StumpScores
 from dualboost.rows import Rows
 
-__all__ = ["ClassScores", "ClassStumpOracle", "ClassStumps"]
+__all__ = ["ClassScores", "ClassStumpOracle", "ClassStumps", "single_votes"]
 
 ClassStump = tuple[tuple[int, int, int], tuple[int, ...]]  # a stump, and the sign of each class; the first is +1
 
@@ -141,3 +141,8 @@ class ClassScores(Predictor):
 
     def importances(self, n_features: int) -> np.ndarray:
         return self.parts[0].importances(n_features)  # all classes have the same stumps, of the same absolute weights
+
+
+def single_votes(predictor: Predictor) -> Sequence[Predictor]:
+    """The vote for each class, or the one vote of two classes."""
+    return predictor.parts if isinstance(predictor, ClassScores) else [predictor]

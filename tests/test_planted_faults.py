@@ -26,10 +26,10 @@ from dualboost.boosters import (
     Corrective,
     Entropic,
     Euclidean,
+    MirrorAscent,
     coordinate_descent,
     corrective,
     mada,
-    mirror_ascent,
     sparse,
 )
 from dualboost.estimators.judge import Judge, Score

@@ -105,7 +105,7 @@ class StumpOracle(Averaging, Listed):
         return lambda step: kernels.signed_slope(at, change, eta, step)
 
     def level(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
-        at, front, back = (self._edges(weights)[0] for weights in (d, ahead, behind))
+        at, front, back = (self.all_edges(weights)[0] for weights in (d, ahead, behind))
         return lambda step: kernels.signed_softmax(at + step * (front - back), eta, np.empty_like(at))
 
     @property

@@ -1,10 +1,13 @@
 """Categories: the best subset against brute force over all of them, codes, what is unseen, stumps beside subsets."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import reference
 from dualboost import MarginBoostClassifier, load_model, save_model
@@ -238,6 +241,24 @@ def test_sparse_input_and_files(tmp_path):
     save_model(model, tmp_path / "model.dualboost")
     again = load_model(tmp_path / "model.dualboost")
     assert again.learner == learner and np.array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_eight_fits_at_once():
+    """One oracle asked from many threads, and many fits side by side: as one after the other."""
+    rng = np.random.default_rng(10)
+    X, _ = data(rng, 3_000, 4, 9, 0.1)
+    y = np.where(np.isin(X[:, 0], [1, 3, 5]), 1, -1).astype(np.int8)
+    learner = Stumps(categorical=(0, 2))
+    oracle = learner.bind(X, y, Rows.of(3_000))
+    ds = [rng.dirichlet(np.ones(3_000)) for _ in range(8)]
+    expected = [learner.bind(X, y, Rows.of(3_000)).best(d) for d in ds]
+    model = MarginBoostClassifier(nu=0.4, learner=learner, max_iter=30, calibrate=False)
+    alone = model.fit(X, y).decision_function(X)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(oracle.best, ds))
+        fits = list(pool.map(lambda _: clone(model).fit(X, y).decision_function(X), range(8)))
+    assert all(a.hypotheses == b.hypotheses and a.bound == b.bound for a, b in zip(answers, expected, strict=True))
+    assert all(np.array_equal(scores, alone) for scores in fits)
 
 
 def test_other_learners_say_what_to_do():

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from dualboost.estimators.frame_input import encode_frame, frame_numbers
+from dualboost.estimators.frame_input import check_infinity, encode_frame, frame_numbers
 from dualboost.estimators.frames import as_frame
 from dualboost.learners import Learner, Oracle
 from dualboost.learners.base import TakesCategories
@@ -113,6 +113,8 @@ def _one_a_row(name: str, values, n_rows: int) -> np.ndarray:
 def _training_table(estimator, X, y):
     """(X as numbers, y, the columns that hold categories); the estimator learns names and categories."""
     frame = as_frame(X)
+    if frame is not None:
+        check_infinity(frame)
     if frame is None or frame.plain:
         table, y = validate_data(estimator, X, y=y, **_INPUT)
         estimator.categories_ = {}
@@ -141,6 +143,8 @@ def _check_several(classes: np.ndarray, name: str) -> None:
 def predict_input(estimator, X):
     """X checked against what the estimator was fitted on."""
     frame, categories = as_frame(X), getattr(estimator, "categories_", {})
+    if frame is not None:
+        check_infinity(frame)
     if frame is None or (frame.plain and not categories):
         return validate_data(estimator, X, reset=False, **_INPUT)
     _check_feature_names(estimator, X, reset=False)

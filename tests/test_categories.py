@@ -1,17 +1,25 @@
 """Categories: the best subset against brute force over all of them, codes, what is unseen, stumps beside subsets."""
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import reference
+from conftest import SETS
 from dualboost import MarginBoostClassifier, load_model, save_model
+from dualboost.boosters import Corrective
 from dualboost.data import MISSING, bin_columns
+from dualboost.game import Game, rounds
 from dualboost.learners import LeafTrees, Stumps, Subsets
 from dualboost.learners.categories import Categories, category_bins, without_features
 from dualboost.learners.stumps import StumpScores
+from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
 
 
@@ -238,6 +246,55 @@ def test_sparse_input_and_files(tmp_path):
     save_model(model, tmp_path / "model.dualboost")
     again = load_model(tmp_path / "model.dualboost")
     assert again.learner == learner and np.array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("set_name", ["nu 0.3", "caps"])
+@pytest.mark.parametrize("m", [60, 40_000])
+def test_compiled_rounds_have_the_bits_of_single_ones(m, set_name):
+    """Bursts of rounds on stumps and subsets side by side, cut anywhere, are the rounds played one by one."""
+    rng = np.random.default_rng(11)
+    X, _ = data(rng, m, 5, 7, 0.1)
+    X[:, 3] = np.where(rng.random(m) < 0.9, 4.0, X[:, 3])  # stored as exceptions where m is large
+    noise = rng.normal(size=m)
+    y = np.where(np.isin(X[:, 0], [1, 4, 5]) + (X[:, 1] > 3) + 0.8 * noise > 0.7, 1, -1).astype(np.int8)
+
+    def game() -> Game:
+        rows = Rows.of(m)
+        oracle = Stumps(categorical=(0, 3, 4)).bind(X, y, rows)
+        return Game(SoftMargin(SETS[set_name].make(m)).bind(rows), oracle, rows, tol=0.001)
+
+    one, many = game(), game()
+    seen = list(islice(rounds(one, Corrective()), 31))
+    single = seen[-1][0]
+    state, bursts = Corrective().start(many), []
+    for count in (1, 7, 22):
+        bursts.append(Corrective().burst(many, state, count))
+        state = bursts[-1].state
+    assert {number for _, answer in seen for number, _ in answer.hypotheses} == {0, 1}, "both kinds are chosen"
+    assert state.t == single.t == 30 and state.pool.keys == single.pool.keys
+    assert all(np.array_equal(getattr(state, name), getattr(single, name)) for name in ("w", "z", "d"))
+    for name, now in (("objectives", "objective"), ("bounds", "bound")):
+        shown = np.concatenate([getattr(burst, name) for burst in bursts])
+        assert shown.tolist() == [getattr(before.best, now) for before, _ in seen[:30]]
+    np.testing.assert_allclose(many.oracle.margins(state.pool.keys[: len(state.w)], state.w), state.z, atol=1e-12)
+
+
+def test_eight_fits_at_once():
+    """One oracle asked from many threads, and many fits side by side: as one after the other."""
+    rng = np.random.default_rng(10)
+    X, _ = data(rng, 3_000, 4, 9, 0.1)
+    y = np.where(np.isin(X[:, 0], [1, 3, 5]), 1, -1).astype(np.int8)
+    learner = Stumps(categorical=(0, 2))
+    oracle = learner.bind(X, y, Rows.of(3_000))
+    ds = [rng.dirichlet(np.ones(3_000)) for _ in range(8)]
+    expected = [learner.bind(X, y, Rows.of(3_000)).best(d) for d in ds]
+    model = MarginBoostClassifier(nu=0.4, learner=learner, max_iter=30, calibrate=False)
+    alone = model.fit(X, y).decision_function(X)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(oracle.best, ds))
+        fits = list(pool.map(lambda _: clone(model).fit(X, y).decision_function(X), range(8)))
+    assert all(a.hypotheses == b.hypotheses and a.bound == b.bound for a, b in zip(answers, expected, strict=True))
+    assert all(np.array_equal(scores, alone) for scores in fits)
 
 
 def test_other_learners_say_what_to_do():

@@ -228,6 +228,15 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(library, columns, senten
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
+def test_infinity_is_refused_by_name(library):
+    columns = {"größe": np.array([1.0, 2, 3, 4, 5, 6]), "Länge": np.array([1.0, 2, np.inf, 4, -np.inf, 6])}
+    fitted = model().fit(library({**columns, "Länge": columns["größe"]}), [0, 1] * 3)
+    for ask in (lambda X: model().fit(X, [0, 1] * 3), fitted.predict):
+        with pytest.raises(ValueError, match=r"^Column 'Länge' holds infinity: replace it, for example by NaN"):
+            ask(library(columns))
+
+
 def test_duplicate_names_are_refused():
     frame = pd.DataFrame(np.eye(4), columns=["a", "b", "a", "ü"])
     with pytest.raises(ValueError, match=r"^Columns must have different names, but 'a' occurs more than once"):

@@ -16,8 +16,10 @@ import numpy as np
 from dualboost import kernels
 from dualboost.boosters.base import Booster, Burst
 from dualboost.game import INTERRUPTED, Game, Pool, State, reached, with_status
-from dualboost.learners.base import Answer
+from dualboost.learners.base import Answer, Hypothesis, Oracle
 from dualboost.learners.stumps import StumpOracle
+from dualboost.learners.subsets import SubsetOracle
+from dualboost.learners.union import AveragedUnion
 from dualboost.losses import Loss, SoftMargin
 from dualboost.master import longest_ascent
 from dualboost.sets.capped import CappedSimplex
@@ -152,35 +154,59 @@ def shifted(w: np.ndarray, pool: Pool, hypothesis, step: float, target: float) -
 
 
 class Parts(NamedTuple):
-    """What the compiled rounds are made of: stumps on a capped simplex of more than one point."""
+    """What the compiled rounds are made of: stumps, perhaps subsets, on a capped simplex of more than one point."""
 
-    oracle: StumpOracle
+    stumps: StumpOracle
+    subsets: SubsetOracle | None
     set: CappedSimplex
     eta: float
+
+    def names(self, played, moves: int) -> list[Hypothesis]:
+        """The hypotheses of the first moves."""
+        columns = (played[name][:moves].tolist() for name in ("features", "cuts", "missing_right"))
+        stumps = list(zip(*columns, strict=True))
+        if self.subsets is None:
+            return stumps
+        masks = played["masks"].reshape(-1, 32)
+        return [
+            (0, stump) if stump[1] >= 0 else (1, (stump[0], int.from_bytes(mask.tobytes(), "little")))
+            for stump, mask in zip(stumps, masks[:moves], strict=True)
+        ]
 
 
 def compilable(game: Game, state: State) -> Parts | None:
     """The parts for compiled rounds, or None in a game that has others."""
     oracle, loss, smooth = game.oracle, game.loss, state.loss
-    if not (isinstance(oracle, StumpOracle) and isinstance(loss, SoftMargin) and isinstance(smooth, SoftMargin)):
+    stumps, subsets = stumps_and_subsets(oracle)
+    if not (stumps is not None and isinstance(loss, SoftMargin) and isinstance(smooth, SoftMargin)):
         return None
     if not (isinstance(loss.set, CappedSimplex) and loss.set.radius > 0):
         return None
-    return Parts(oracle, loss.set, smooth.eta)
+    return Parts(stumps, subsets, loss.set, smooth.eta)
+
+
+def stumps_and_subsets(oracle: Oracle) -> tuple[StumpOracle | None, SubsetOracle | None]:
+    """Stumps alone, or beside the subsets of columns of categories; None for any other class."""
+    if isinstance(oracle, StumpOracle):
+        return oracle, None
+    if isinstance(oracle, AveragedUnion) and len(oracle.parts) == 2:
+        stumps, subsets = oracle.parts
+        if isinstance(stumps, StumpOracle) and isinstance(subsets, SubsetOracle):
+            return stumps, subsets
+    return None, None
 
 
 def compiled_rounds(game: Game, parts: Parts, state: State, count: int) -> Burst:
     """Rounds of closed-form steps without a return to Python; the bits are those of `Corrective.update`."""
     weight_set = parts.set
     played = kernels.corrective_rounds(
-        parts.oracle.search, state.z, state.d, parts.eta, weight_set.caps, weight_set.offset, weight_set.warmth,
+        parts.stumps.search, state.z, state.d, parts.eta, weight_set.caps, weight_set.offset, weight_set.warmth,
         game.budget, (game.tol, game.rtol), (state.best.objective, state.best.bound), count, game.rows.threads,
+        None if parts.subsets is None else parts.subsets.search,
     )  # fmt: skip
     weight_set.warmth = played["warmth"]
     moves, known = len(played["keep"]), len(state.pool)
-    columns = played["features"], played["cuts"], played["missing_right"]
-    stumps = zip(*(column[:moves].tolist() for column in columns), strict=True)
-    numbers = np.array([state.pool.number(stump) for stump in stumps], dtype=np.int64)
+    numbers = np.array([state.pool.number(name) for name in parts.names(played, moves)], dtype=np.int64)
     # Each round's ensemble has the hypotheses met up to it.
     sizes = np.maximum.accumulate(np.concatenate([[len(state.w)], np.maximum(numbers + 1, known)]))
 

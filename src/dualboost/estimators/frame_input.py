@@ -13,7 +13,7 @@ import numpy as np
 
 from dualboost.estimators.frames import Frame, Kind
 
-__all__ = ["FrameNumbers", "encode_frame", "frame_numbers"]
+__all__ = ["FrameNumbers", "check_infinity", "encode_frame", "frame_numbers"]
 
 Labels = Mapping[str, Sequence]
 
@@ -47,6 +47,17 @@ def encode_frame(frame: Frame, categories: Labels) -> np.ndarray:
         kinds.append(Kind.CATEGORY if name in categories else kind)
     _checked(frame, kinds)
     return _table(frame, categories)
+
+
+def check_infinity(frame: Frame) -> None:
+    """Refuse infinite numbers by the name of their columns."""
+    found = [
+        name
+        for j, name in enumerate(frame.names)
+        if frame.kind(j) is Kind.NUMBER and np.isinf(np.asarray(frame.numbers(j), dtype=np.float64)).any()
+    ]
+    if found:
+        raise ValueError(f"{_subject(found)} infinity: replace it, for example by NaN, which is a missing value.")
 
 
 def _checked(frame: Frame, kinds: Sequence[Kind]) -> Sequence[Kind]:

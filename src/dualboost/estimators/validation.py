@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from dualboost.estimators.control import Control
-from dualboost.estimators.frame_input import encode_frame, frame_numbers
+from dualboost.estimators.frame_input import check_infinity, encode_frame, frame_numbers
 from dualboost.estimators.frames import as_frame
 from dualboost.learners import Learner, Oracle, Stumps
 from dualboost.learners.base import TakesCategories
@@ -190,6 +190,8 @@ def _one_a_row(name: str, values, n_rows: int) -> np.ndarray:
 def _training_table(estimator, X, y):
     """(X as numbers, y, the columns that hold categories); the estimator learns names and categories."""
     frame = as_frame(X)
+    if frame is not None:
+        check_infinity(frame)
     if frame is None or frame.plain:
         table, y = validate_data(estimator, X, y=y, **_INPUT)
         estimator.categories_ = {}
@@ -220,6 +222,8 @@ def predict_input(estimator, X):
     if _is_plain(estimator, X):
         return X
     frame, categories = as_frame(X), getattr(estimator, "categories_", {})
+    if frame is not None:
+        check_infinity(frame)
     if frame is None or (frame.plain and not categories):
         return validate_data(estimator, X, reset=False, **_INPUT)
     _check_feature_names(estimator, X, reset=False)

@@ -255,6 +255,7 @@ class _Rounds(TypedDict):
     features: _Ints
     cuts: _Ints
     missing_right: _Bytes
+    masks: _Bytes
     edges: _Doubles
     objectives: _Doubles
     bounds: _Doubles
@@ -284,6 +285,7 @@ def corrective_rounds(
     best: tuple[float, float],
     rounds: int,
     threads: int = 1,
+    subsets: SubsetSearch | None = None,
 ) -> _Rounds: ...
 def shift_weights(w: _Doubles, numbers: _Longs, keep: _Doubles, added: _Doubles, size: int) -> _Doubles: ...
 

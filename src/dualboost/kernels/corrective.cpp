@@ -52,9 +52,10 @@ struct Settings {
     int threads;
 };
 
-CorrectiveProblem read_problem(StumpSearch &search, const In &z, const In &d, const In &caps, const In &offset,
+CorrectiveProblem read_problem(const CorrectiveSearch &search, const In &z, const In &d, const In &caps, const In &offset,
                                const Settings &s) {
-    int64_t m = search.layout().rows();
+    int64_t m = search.stumps.layout().rows();
+    require(!search.subsets || search.subsets->layout().rows() == m, "Both searches must have the same rows.");
     require(length(z) == m, "z must have one entry for each row of the search.");
     require(length(d) == m, "d must have one entry for each row of the search.");
     require(length(caps) == m || length(caps) == 1, "caps must have one entry, or one for each row.");
@@ -85,6 +86,9 @@ void add_records(const CorrectiveRecords &records, nb::dict &result) {
     result["features"] = new_vector(features);
     result["cuts"] = new_vector(cuts);
     result["missing_right"] = new_vector(missing_right);
+    std::vector<uint8_t> masks;
+    for (const CodeMask &mask : records.masks) masks.insert(masks.end(), mask.begin(), mask.end());
+    result["masks"] = new_vector(masks);
     result["edges"] = new_vector(records.edges);
     result["objectives"] = new_vector(records.objectives);
     result["bounds"] = new_vector(records.bounds);
@@ -98,9 +102,10 @@ using Warmth = std::tuple<double, double, double>;
 using Pair = std::tuple<double, double>;
 
 nb::dict corrective_rounds(StumpSearch &search, const In &z, const In &d, double eta, const In &caps, const In &offset,
-                           Warmth warmth, double budget, Pair accuracy, Pair best, int64_t rounds, int threads) {
+                           Warmth warmth, double budget, Pair accuracy, Pair best, int64_t rounds, int threads,
+                           SubsetSearch *subsets) {
     Settings settings{eta, budget, std::get<0>(accuracy), std::get<1>(accuracy), rounds, threads};
-    CorrectiveProblem problem = read_problem(search, z, d, caps, offset, settings);
+    CorrectiveProblem problem = read_problem({search, subsets}, z, d, caps, offset, settings);
     Room z_room(problem.m), d_first(problem.m), d_second(problem.m);
     double *const d_rooms[2] = {d_first.data(), d_second.data()};
     auto [level_margin, threshold, last] = warmth;
@@ -110,6 +115,8 @@ nb::dict corrective_rounds(StumpSearch &search, const In &z, const In &d, double
     {
         nb::gil_scoped_release release;
         std::lock_guard<std::mutex> lock(search.mutex());
+        std::unique_lock<std::mutex> beside;
+        if (subsets) beside = std::unique_lock<std::mutex>(subsets->mutex());
         run.play(rounds, [&] { return watch(); });
     }
     nb::dict result;
@@ -151,11 +158,11 @@ nb::object shift_weights(const In &w, const Vector<const int64_t> &numbers, cons
 void bind_corrective(nb::module_ &m) {
     m.def("corrective_rounds", &corrective_rounds, "search"_a, "z"_a.noconvert(), "d"_a.noconvert(), "eta"_a,
           "caps"_a.noconvert(), "offset"_a.noconvert(), "warmth"_a, "budget"_a, "accuracy"_a, "best"_a, "rounds"_a,
-          "threads"_a = 1,
+          "threads"_a = 1, "subsets"_a.none() = nb::none(),
           "Up to `rounds` rounds of the corrective booster with closed-form steps and fixed smoothing; the same bits as by "
           "the single kernels. warmth = (level / eta, threshold, threshold before it), accuracy = (tol, rtol), best = "
           "(objective, bound) so far. Returns a dict: a record of each question (features, cuts, missing_right, edges, "
-          "objectives, bounds), of each move (keep, added), then z, d, best_d (None if no bound of this run was better), "
+          "objectives, bounds; of a subset the cut is -1 and masks, 32 bytes each, tell it), of each move (keep, added), then z, d, best_d (None if no bound of this run was better), "
           "best_objective_at, best_bound_at (-1 likewise), warmth, reached, interrupt (None or what a signal handler raised).");
     m.def("shift_weights", &shift_weights, "w"_a.noconvert(), "numbers"_a.noconvert(), "keep"_a.noconvert(),
           "added"_a.noconvert(), "size"_a, "w through these rounds: w <- keep * w, then w[number] += added.");

@@ -5,6 +5,7 @@ NB_MODULE(_compiled, m) {
     m.doc() = "Compiled hot loops of dualboost; the arguments are described in dualboost.kernels.";
     dualboost::bind_weights(m);
     dualboost::bind_stumps(m);
+    dualboost::bind_subsets(m);
     dualboost::bind_binning(m);
     dualboost::bind_scores(m);
     dualboost::bind_corrective(m);
@@ -14,5 +15,4 @@ NB_MODULE(_compiled, m) {
     dualboost::bind_nzdd(m);
     dualboost::bind_descent(m);
     dualboost::bind_leaf_trees(m);
-    dualboost::bind_subsets(m);
 }

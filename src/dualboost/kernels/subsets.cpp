@@ -1,152 +1,135 @@
 // Subsets of categories: the best of all under given row weights, exactly, and what they say about rows.
+#include "subsets.hpp"
+
 #include "stumps_arrays.hpp"
 #include "subsets_engine.hpp"
 
-#include <memory>
-#include <mutex>
-
 namespace dualboost {
 
-namespace {
+SubsetSearch::SubsetSearch(const StumpArrays &arrays) {
+    nb::gil_scoped_release release;
+    engine_ = std::make_unique<SubsetEngine>(arrays);
+}
 
-class SubsetSearch {
-public:
-    explicit SubsetSearch(const StumpArrays &arrays) {
+SubsetSearch::~SubsetSearch() = default;
+
+// ---- The search --------------------
+
+nb::tuple SubsetSearch::best(const Vector<const double> &d, int64_t k, int threads) {
+    require(static_cast<int64_t>(d.shape(0)) == rows(), "d must have n_rows entries");
+    require(k >= 1, "k must be at least 1");
+    require(threads >= 1, "threads must be at least 1");
+    std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+    {
         nb::gil_scoped_release release;
-        engine_ = std::make_unique<SubsetEngine>(arrays);
+        lock.lock();
+        engine_->load(d.data(), threads);
+        engine_->best(static_cast<size_t>(k), threads);
     }
+    nb::list found;
+    for (const Subset &subset : engine_->found())
+        found.append(nb::make_tuple(subset.feature, nb::bytes(subset.mask.data(), subset.mask.size()),
+                                    static_cast<double>(subset.edge) / kFixedOne));
+    return nb::make_tuple(found, bound(engine_->largest()));
+}
 
-    nb::tuple best(const Vector<const double> &d, int64_t k, int threads) {
-        require(static_cast<int64_t>(d.shape(0)) == rows(), "d must have n_rows entries");
-        require(k >= 1, "k must be at least 1");
-        require(threads >= 1, "threads must be at least 1");
-        std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
-        {
-            nb::gil_scoped_release release;
-            lock.lock();
-            engine_->best(d.data(), static_cast<size_t>(k), threads);
-        }
-        nb::list found;
-        for (const Subset &subset : engine_->found())
-            found.append(nb::make_tuple(subset.feature, nb::bytes(subset.mask.data(), subset.mask.size()),
-                                        static_cast<double>(subset.edge) / kFixedOne));
-        return nb::make_tuple(found, bound(engine_->largest()));
-    }
-
-    void column(int32_t feature, const Vector<const uint8_t> &mask, const Vector<int8_t> &out, int threads) const {
-        require(static_cast<int64_t>(out.shape(0)) == rows(), "out must have n_rows entries");
-        require(mask.shape(0) == kCodes / 8, "a mask must have 32 bytes");
-        require(threads >= 1, "threads must be at least 1");
-        check_feature(feature);
-        if (feature >= 0) check_mask(engine_->layout, static_cast<size_t>(feature), mask.data());
-        std::array<int8_t, kCodes> table = votes(feature, mask.data());
-        int8_t *data = out.data();
+// Cells of codes that a column does not have are zero.
+nb::tuple SubsetSearch::sums(const Vector<const double> &d, const Grid<double> &out, int threads) {
+    require(static_cast<int64_t>(d.shape(0)) == rows(), "d must have n_rows entries");
+    require(out.shape(0) == engine_->columns() && out.shape(1) == kCodes,
+            "out must have a row of 256 cells for each column that varies");
+    require(threads >= 1, "threads must be at least 1");
+    double *data = out.data();
+    int64_t largest;
+    std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+    {
         nb::gil_scoped_release release;
-        over_rows(threads, [&](int64_t begin, int64_t end) { write(feature, table, begin, end, data); });
+        lock.lock();
+        std::fill(data, data + out.size(), 0.0);
+        engine_->load(d.data(), threads);
+        largest = engine_->all_sums(threads, [&](size_t column, const CodeSums &found) {
+            double *row = data + column * kCodes;
+            row[0] = static_cast<double>(found.cells[0]) / kFixedOne;
+            found.down_to_code_one([&](int code) { row[code] = static_cast<double>(found.cells[code]) / kFixedOne; });
+        });
     }
+    return nb::make_tuple(static_cast<double>(engine_->total()) / kFixedOne, bound(largest));
+}
 
-    // Cells of codes that a column does not have are zero.
-    nb::tuple sums(const Vector<const double> &d, const Grid<double> &out, int threads) {
-        require(static_cast<int64_t>(d.shape(0)) == rows(), "d must have n_rows entries");
-        require(out.shape(0) == engine_->columns() && out.shape(1) == kCodes,
-                "out must have a row of 256 cells for each column that varies");
-        require(threads >= 1, "threads must be at least 1");
-        double *data = out.data();
-        int64_t largest;
-        std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
-        {
-            nb::gil_scoped_release release;
-            lock.lock();
-            std::fill(data, data + out.size(), 0.0);
-            largest = engine_->all_sums(d.data(), threads, [&](size_t column, const CodeSums &found) {
-                double *row = data + column * kCodes;
-                row[0] = static_cast<double>(found.cells[0]) / kFixedOne;
-                found.down_to_code_one(
-                    [&](int code) { row[code] = static_cast<double>(found.cells[code]) / kFixedOne; });
-            });
-        }
-        return nb::make_tuple(static_cast<double>(engine_->total()) / kFixedOne, bound(largest));
+void SubsetSearch::forget() {
+    nb::gil_scoped_release release;
+    std::lock_guard<std::mutex> lock(mutex_);
+    forget_loaded();
+}
+
+int64_t SubsetSearch::looked() const { return engine_->looked(); }
+const StumpLayout &SubsetSearch::layout() const { return engine_->layout; }
+void SubsetSearch::load(const double *d, int threads) { engine_->load(d, threads); }
+void SubsetSearch::load_chunk(const double *d, int64_t chunk) { engine_->load_chunk(d, chunk); }
+void SubsetSearch::loaded() { engine_->loaded(); }
+void SubsetSearch::forget_loaded() { engine_->forget(); }
+
+BestSubset SubsetSearch::best_loaded(int threads) {
+    engine_->best(1, threads);
+    const Subset &found = engine_->found().front();
+    return {found.feature, found.mask, static_cast<double>(found.edge) / kFixedOne, bound(engine_->largest())};
+}
+
+// Each weight was rounded by at most half a unit; the next floats cover the rounding of this formula.
+double SubsetSearch::bound(int64_t largest) const {
+    double fixed = static_cast<double>(largest) + static_cast<double>(rows() / 2 + 2);
+    return std::nextafter(std::nextafter(fixed, HUGE_VAL), HUGE_VAL) / kFixedOne;
+}
+
+// ---- What subsets say about rows --------------------
+
+void SubsetSearch::column(int32_t feature, const Vector<const uint8_t> &mask, const Vector<int8_t> &out,
+                          int threads) const {
+    require(static_cast<int64_t>(out.shape(0)) == rows(), "out must have n_rows entries");
+    require(mask.shape(0) == kCodes / 8, "a mask must have 32 bytes");
+    require(threads >= 1, "threads must be at least 1");
+    check_feature(feature);
+    if (feature >= 0) check_mask(layout(), static_cast<size_t>(feature), mask.data());
+    const uint8_t *codes = mask.data();
+    int8_t *data = out.data();
+    nb::gil_scoped_release release;
+    over_rows(threads, [&](int64_t begin, int64_t end) { subset_column(layout(), feature, codes, begin, end, data); });
+}
+
+// The tables hold one score for each code of each feature, which ascend.
+void SubsetSearch::margins(double base, const Vector<const int32_t> &features, const Grid<const double> &tables,
+                           const Vector<double> &out, int threads) const {
+    size_t n = features.shape(0);
+    require(tables.shape(0) == n, "tables must have one row for each of features");
+    require(n == 0 || tables.shape(1) == kCodes, "a table must have 256 scores");
+    require(static_cast<int64_t>(out.shape(0)) == rows(), "out must have n_rows entries");
+    require(threads >= 1, "threads must be at least 1");
+    for (size_t j = 0; j < n; ++j) {
+        check_feature(features.data()[j]);
+        require(features.data()[j] >= 0 && (j == 0 || features.data()[j - 1] < features.data()[j]),
+                "features must ascend from 0");
     }
+    double *data = out.data();
+    nb::gil_scoped_release release;
+    StumpTables scores(layout(), base, {features.data(), features.data() + n},
+                       {tables.data(), tables.data() + n * kCodes});
+    over_rows(threads, [&](int64_t begin, int64_t end) { scores.margins(begin, end, data); });
+}
 
-    // The tables hold one score for each code of each feature, which ascend.
-    void margins(double base, const Vector<const int32_t> &features, const Grid<const double> &tables,
-                 const Vector<double> &out, int threads) const {
-        size_t n = features.shape(0);
-        require(tables.shape(0) == n, "tables must have one row for each of features");
-        require(n == 0 || tables.shape(1) == kCodes, "a table must have 256 scores");
-        require(static_cast<int64_t>(out.shape(0)) == rows(), "out must have n_rows entries");
-        require(threads >= 1, "threads must be at least 1");
-        for (size_t j = 0; j < n; ++j) {
-            check_feature(features.data()[j]);
-            require(features.data()[j] >= 0 && (j == 0 || features.data()[j - 1] < features.data()[j]),
-                    "features must ascend from 0");
-        }
-        double *data = out.data();
-        nb::gil_scoped_release release;
-        StumpTables scores(engine_->layout, base, {features.data(), features.data() + n},
-                           {tables.data(), tables.data() + n * kCodes});
-        over_rows(threads, [&](int64_t begin, int64_t end) { scores.margins(begin, end, data); });
-    }
+void SubsetSearch::check_feature(int32_t feature) const {
+    require(feature >= -1 && feature < static_cast<int64_t>(layout().features()),
+            "a feature index is outside -1..n_features-1");
+    require(feature < 0 || layout().home(static_cast<size_t>(feature)) != Home::nowhere,
+            "a feature has no categories to choose from");
+}
 
-    void forget() {
-        nb::gil_scoped_release release;
-        std::lock_guard<std::mutex> lock(mutex_);
-        engine_->forget();
-    }
+template <class Work> void SubsetSearch::over_rows(int threads, const Work &work) const {
+    constexpr int64_t worth = 1 << 18;
+    parallel(chunk_count(rows()), rows() >= worth ? threads : 1,
+             [&](int64_t c) { work(c * kChunk, std::min((c + 1) * kChunk, rows())); });
+}
 
-    int64_t looked() const { return engine_->looked(); }
-
-private:
-    std::unique_ptr<SubsetEngine> engine_;
-    std::mutex mutex_;  // calls from several Python threads share the workspace
-
-    int64_t rows() const { return engine_->layout.rows(); }
-
-    // Each weight was rounded by at most half a unit; the next floats cover the rounding of this formula.
-    double bound(int64_t largest) const {
-        double fixed = static_cast<double>(largest) + static_cast<double>(rows() / 2 + 2);
-        return std::nextafter(std::nextafter(fixed, HUGE_VAL), HUGE_VAL) / kFixedOne;
-    }
-
-    void check_feature(int32_t feature) const {
-        require(feature >= -1 && feature < static_cast<int64_t>(engine_->layout.features()),
-                "a feature index is outside -1..n_features-1");
-        require(feature < 0 || engine_->layout.home(static_cast<size_t>(feature)) != Home::nowhere,
-                "a feature has no categories to choose from");
-    }
-
-    static std::array<int8_t, kCodes> votes(int32_t feature, const uint8_t *mask) {
-        std::array<int8_t, kCodes> table;
-        for (int code = 0; code < kCodes; ++code)
-            table[static_cast<size_t>(code)] = feature < 0 || holds(mask, code) ? 1 : -1;
-        return table;
-    }
-
-    void write(int32_t feature, const std::array<int8_t, kCodes> &table, int64_t begin, int64_t end, int8_t *out) const {
-        const int8_t *y = engine_->layout.y();
-        size_t f = static_cast<size_t>(feature);
-        if (feature >= 0 && engine_->layout.home(f) == Home::dense) {
-            const uint8_t *codes = engine_->layout.dense(f);
-            for (int64_t i = begin; i < end; ++i) out[i] = static_cast<int8_t>(table[codes[i]] * y[i]);
-            return;
-        }
-        int8_t usual = feature < 0 ? int8_t{1} : table[engine_->layout.sparse(f).fallback];
-        for (int64_t i = begin; i < end; ++i) out[i] = static_cast<int8_t>(usual * y[i]);
-        if (feature < 0) return;
-        const SparseColumn &column = engine_->layout.sparse(f);
-        Span span = rows_between(column, begin, end);
-        for (int64_t k = span.first; k < span.last; ++k)
-            out[column.rows[k]] = static_cast<int8_t>(table[column.codes[k]] * y[column.rows[k]]);
-    }
-
-    template <class Work> void over_rows(int threads, const Work &work) const {
-        constexpr int64_t worth = 1 << 18;
-        parallel(chunk_count(rows()), rows() >= worth ? threads : 1,
-                 [&](int64_t c) { work(c * kChunk, std::min((c + 1) * kChunk, rows())); });
-    }
-};
-
-}  // namespace
+// ---- Python --------------------
 
 void bind_subsets(nb::module_ &m) {
     nb::class_<SubsetSearch> search(m, "SubsetSearch", "The best subsets of categories, exactly, for given row weights.");

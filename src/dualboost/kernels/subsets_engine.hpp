@@ -85,9 +85,22 @@ public:
     int64_t largest() const { return ranking_.largest(); }  // |edge| of the last answer
     const std::vector<Subset> &found() const { return found_; }
 
-    // Finds the best subset of each of the k best columns, best first; the constant counts as a column before all others.
-    void best(const double *d, size_t k, int threads) {
-        load(d, threads);
+    // Row weights: all of them, or chunk by chunk and then `loaded`.
+    void load(const double *d, int threads) {
+        distrust();
+        weights_.load(d, threads);
+        trust();
+    }
+    void load_chunk(const double *d, int64_t chunk) { weights_.load_chunk(d, chunk); }
+    void loaded() {
+        distrust();
+        weights_.loaded();
+        trust();
+    }
+
+    // Finds the best subset of each of the k best columns under the loaded weights, best first; the constant counts as a
+    // column before all others.
+    void best(size_t k, int threads) {
         looked_ = 0;
         std::fill(seen_.begin(), seen_.end(), uint8_t{0});
         ranking_.start(std::min(k, blocks_.member_count() + 1));
@@ -107,9 +120,8 @@ public:
         answer();
     }
 
-    // Calls use(place of the column, in the order of features; its sums under d) for all columns. Returns the largest |edge|.
-    template <class Use> int64_t all_sums(const double *d, int threads, const Use &use) {
-        load(d, threads);
+    // Calls use(place of the column, in the order of features; its sums under the loaded weights) for all. Returns the largest |edge|.
+    template <class Use> int64_t all_sums(int threads, const Use &use) {
         ranking_.start(1);
         batch_.resize(blocks_.size());
         for (size_t b = 0; b < batch_.size(); ++b) batch_[b] = static_cast<int32_t>(b);
@@ -150,10 +162,13 @@ private:
         return {&sums_[static_cast<size_t>(place_[f]) * kCodes], layout.cuts(f), layout.missing(f)};
     }
 
-    void load(const double *d, int threads) {
+    // Weights that are refused stay in q, and no distance to them means anything.
+    void distrust() {
         if (!sound_) forget();
         sound_ = false;
-        weights_.load(d, threads);
+    }
+
+    void trust() {
         sound_ = true;
         bounds_.travel(weights_.travelled(), weights_.total(), weights_.mass(), weights_.q(), layout.rows());
     }

@@ -69,12 +69,18 @@ struct FeatureSums {
 // this node has the share of the whole node.
 class CategoryOrder {
 public:
-    // Turns the sums by code into running sums in the order; the codes follow each other without gaps, missing last.
-    void sort(FeatureSums &sums) {
+    // The sums by code; the codes follow each other without gaps, missing last.
+    void take(const FeatureSums &sums) {
         count_ = 0;
         for (int code = 0; code <= sums.cuts; ++code) take(code, {sums.positive[code], sums.negative[code]}, sums.whole);
         if (sums.missing) take(kMissing, sums.absent, sums.whole);
-        std::stable_sort(entries_, entries_ + count_, [](const Entry &a, const Entry &b) { return a.share < b.share; });
+    }
+
+    // Turns what was taken into running sums in the order.
+    void sort(FeatureSums &sums) {
+        std::sort(entries_, entries_ + count_, [](const Entry &a, const Entry &b) {
+            return a.share != b.share ? a.share < b.share : a.code < b.code;
+        });
         LabelSums left;
         for (int k = 0; k < count_; ++k) {
             sums.positive[k] = left.positive += entries_[k].sums.positive;
@@ -210,6 +216,8 @@ private:
     FeatureBest best_of(size_t j, bool criterion, FeatureSums &sums, CategoryOrder &order) const {
         load(j, sums, order);
         FeatureBest best{categorical(j) ? order.largest_edge() : 0, HUGE_VAL};
+        if (categorical(j) && !criterion) return best;
+        if (categorical(j)) order.sort(sums);
         sums.splits([&](int, int, const LabelSums &left) {
             best.edge = std::max(best.edge, sums.edge(left));
             if (criterion) best.cost = std::min(best.cost, sums.cost(left));
@@ -240,6 +248,7 @@ private:
         FeatureSums sums;
         CategoryOrder order;
         load(j, sums, order);
+        if (categorical(j)) order.sort(sums);
         sums.splits([&](int cut, int missing_right, const LabelSums &left) {
             if (!fine(sums, left)) return false;
             split = categorical(j) ? order.split(features_[j], cut, left, whole_)
@@ -260,7 +269,7 @@ private:
         int64_t absent_positive = load_label(place, cells_, whole_.positive, sums.positive);
         int64_t absent_negative = load_label(place, cells_ + layout_.cells(), whole_.negative, sums.negative);
         sums.absent = {absent_positive, absent_negative};
-        if (categorical(j)) return order.sort(sums);
+        if (categorical(j)) return order.take(sums);
         for (int64_t *label : {sums.positive, sums.negative})
             for (int cut = 1; cut <= sums.cuts; ++cut) label[cut] += label[cut - 1];
     }

@@ -17,7 +17,9 @@ namespace dualboost {
 // q_i = y_i d_i in units of 2^-61, as in the stump search.
 class FixedWeights {
 public:
-    explicit FixedWeights(const StumpLayout &layout) : layout_(layout), q_(static_cast<size_t>(layout.rows()), 0) {}
+    explicit FixedWeights(const StumpLayout &layout)
+        : layout_(layout), q_(static_cast<size_t>(layout.rows()), 0),
+          parts_(static_cast<size_t>(chunk_count(layout.rows()))) {}
 
     const int64_t *q() const { return q_.data(); }
     int64_t mass() const { return mass_; }    // sum of |q_i|
@@ -25,19 +27,24 @@ public:
     int64_t travelled() const { return travelled_; }  // sum of |change of q_i| by the last load
 
     void load(const double *d, int threads) {
-        int64_t rows = layout_.rows(), chunks = chunk_count(rows);
-        std::vector<RowSums> parts(static_cast<size_t>(chunks));
-        parallel(chunks, rows >= kWorth ? threads : 1, [&](int64_t c) {
-            int64_t begin = c * kChunk, length = std::min(kChunk, rows - begin);
-            quantise(d + begin, layout_.y() + begin, q_.data() + begin, length, &parts[static_cast<size_t>(c)]);
-        });
-        accept(parts);
+        parallel(chunk_count(layout_.rows()), layout_.rows() >= kWorth ? threads : 1,
+                 [&](int64_t c) { load_chunk(d, c); });
+        loaded();
     }
+
+    // Or chunk by chunk, each exactly once and in any order, and then `loaded`.
+    void load_chunk(const double *d, int64_t c) {
+        int64_t begin = c * kChunk, length = std::min(kChunk, layout_.rows() - begin);
+        quantise(d + begin, layout_.y() + begin, q_.data() + begin, length, &parts_[static_cast<size_t>(c)]);
+    }
+
+    void loaded() { accept(parts_); }
 
 private:
     static constexpr int64_t kWorth = 1 << 18;
     const StumpLayout &layout_;
     std::vector<int64_t> q_;
+    std::vector<RowSums> parts_;
     int64_t mass_ = 0, total_ = 0, travelled_ = 0;
 
     // Bad weights may overflow: unsigned sums, and a look at the mass in floating point.

@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dualboost import MarginBoostClassifier
+from dualboost import MarginBoostClassifier, audit, diagnose
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -71,3 +71,44 @@ def test_lists_in_place_of_categories_are_refused():
     fitted = model().fit(pd.DataFrame({"k": pd.Categorical(["a", "b"] * (N // 2))}), [0, 1] * (N // 2))
     with pytest.raises(ValueError, match="Column 'k' holds neither numbers nor categories"):
         fitted.predict(pd.DataFrame({"k": [[1], [2]]}))
+
+
+# ---- labels ---------------------------------------------------------------------------------------------------------
+
+MISSING = [
+    np.array([None, "a", "b"] * (N // 3), dtype=object),
+    pd.Series([None, "a", "b"] * (N // 3), dtype="string"),
+    np.where(Y == 1, np.nan, 1.0),
+    np.array([np.nan, "a", "b"] * (N // 3), dtype=object),
+    pd.Series(pd.to_datetime([None, "2020", "2021"] * (N // 3))),
+    pl.Series([None, "a", "b"] * (N // 3)),
+]
+USES = {
+    "fit": lambda y: model().fit(X, y),
+    "eval_set": lambda y: model().fit(X, Y, eval_set=(X, y)),
+    "audit": lambda y: audit(X, y),
+    "diagnose": lambda y: diagnose(X, y),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("y", MISSING, ids=range(len(MISSING)))
+def test_missing_labels_are_no_class(y, use):
+    with pytest.raises(ValueError, match="labels are missing. Drop these rows"):
+        USES[use](y)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_text_beside_numbers_is_told(use):
+    with pytest.raises(ValueError, match="y mixes labels that are text with others, such as 'a' and 1"):
+        USES[use](np.array(["a", 1] * (N // 2), dtype=object))
+
+
+def test_the_only_class_is_shown_as_it_was_given():
+    with pytest.raises(ValueError, match=r"of one class, 1\.0\.$"):
+        model().fit(X, np.ones(N))
+
+
+def test_two_eval_sets_are_refused():
+    with pytest.raises(ValueError, match="eval_set must be"):
+        model().fit(X, Y, eval_set=[(X, Y), (X, Y)])

@@ -11,7 +11,7 @@ import dualboost
 
 ROOT = Path(dualboost.__file__).parent
 LEVELS = [
-    {"kernels", "rows", "errors"},
+    {"kernels", "rows", "errors", "labels"},
     {"data"},
     {"sets"},
     {"losses", "learners"},

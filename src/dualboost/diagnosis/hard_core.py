@@ -18,6 +18,7 @@ from dualboost.diagnosis.generation import CoreSearch
 from dualboost.diagnosis.margin import LISTED, largest_margin
 from dualboost.diagnosis.rates import promises
 from dualboost.diagnosis.report import Diagnosis
+from dualboost.labels import as_labels
 from dualboost.learners import Learner, Matrix, Oracle, Stumps
 from dualboost.learners.base import Directed
 from dualboost.learners.matrix import MatrixOracle
@@ -118,7 +119,7 @@ def _rows_of(sample_weight, m: int) -> tuple[np.ndarray, Rows]:
 
 
 def _signs(y, present: np.ndarray) -> np.ndarray:
-    y = np.asarray(y)
+    y = as_labels(y)
     if y.shape != present.shape:
         raise ValueError(f"y must hold one label for each of the {len(present)} rows, not be of shape {y.shape}.")
     classes, codes = np.unique(y[present], return_inverse=True)

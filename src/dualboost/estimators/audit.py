@@ -17,6 +17,7 @@ from dualboost.estimators.audit_text import TextModel
 from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.noisy import LogisticMixtureClassifier
 from dualboost.estimators.validation import predict_input
+from dualboost.labels import as_labels
 from dualboost.losses import LogisticMixture
 
 __all__ = ["Audit", "audit"]
@@ -180,7 +181,7 @@ def _checked(X, y, feature_names):
         feature_names = getattr(X, "columns", None)
     table = sp.csr_array(X) if sp.issparse(X) else X
     rows, width = _num_samples(table), table.shape[1]
-    labels = np.asarray(y)
+    labels = as_labels(y)
     if labels.ndim != 1 or len(labels) != rows:
         raise ValueError(f"y must hold one label for each of the {rows} rows.")
     names = [str(j) for j in range(width)] if feature_names is None else [str(name) for name in feature_names]

@@ -97,9 +97,24 @@ def _table(frame: Frame, categories: Labels) -> np.ndarray:
 def _codes(frame: Frame, j: int, labels: Sequence) -> np.ndarray:
     """The number of each row's label among these; NaN where it is missing or none of them."""
     number = {_key(label): k for k, label in enumerate(labels)}
-    values, places = frame.labels(j)
-    known = [number.get(_key(_plain(value)), np.nan) for value in values]
-    return np.array([*known, np.nan])[places]
+    try:
+        values, places = frame.labels(j)
+    except (TypeError, NotImplementedError) as error:
+        raise ValueError(f"{_subject([frame.names[j]])} {_refusal(Kind.OTHER, frame)}") from error
+    keys = [_key(_plain(value)) for value in values]
+    now, then = ({_sort(label): None for label in found if label[1] == label[1]} for found in (keys, number))
+    if now and then and not now.keys() & then.keys():
+        raise ValueError(
+            f"Column {frame.names[j]!r} holds {', '.join(now)}, but its categories were {', '.join(then)} when the model "
+            "was fitted: convert it."
+        )
+    return np.array([*(number.get(key, np.nan) for key in keys), np.nan])[places]
+
+
+def _sort(key: tuple) -> str:
+    """No label of one sort is one of another: a whole column of another sort would be missing, unnoticed."""
+    truth, label = key
+    return "truth values" if truth else "text" if isinstance(label, str) else "numbers"
 
 
 def _plain(label):

@@ -69,7 +69,10 @@ def as_frame(X: Any) -> Frame | None:
     makers: dict[str, Callable[[Any], Frame]]
     makers = {"pandas.DataFrame": PandasFrame, "polars.DataFrame": PolarsFrame, "pyarrow.Table": ArrowFrame}
     for base in type(X).__mro__:
-        maker = makers.get(f"{base.__module__.partition('.')[0]}.{base.__name__}")
+        name = f"{base.__module__.partition('.')[0]}.{base.__name__}"
+        if name == "polars.LazyFrame":
+            raise ValueError("A LazyFrame has no rows yet: give X.collect().")
+        maker = makers.get(name)
         if maker is not None:
             return maker(X)
     return None
@@ -82,8 +85,9 @@ class PandasFrame(Frame):
 
     @property
     def plain(self) -> bool:
-        fine = all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in self.table.dtypes)
-        return fine and self.table.columns.is_unique
+        dtypes = list(self.table.dtypes)
+        fine = all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes)
+        return fine and len(dtypes) > 0 and self.table.columns.is_unique
 
     @property
     def names(self) -> list[str]:
@@ -196,7 +200,7 @@ class ArrowFrame(Frame):
             return np.full(len(self), np.nan)
         if str(column.type) == "bool":
             column = column.cast("uint8")
-        return column.cast("float64").to_numpy().astype(np.float64)
+        return column.cast("float64", safe=False).to_numpy().astype(np.float64)  # whole numbers may be above 2^53
 
     def labels(self, j: int) -> tuple[list, np.ndarray]:
         column = self.table.column(j)
@@ -205,7 +209,8 @@ class ArrowFrame(Frame):
         values: dict = {}
         parts = [np.empty(0, dtype=np.int64)]
         for chunk in column.chunks:
-            own = [values.setdefault(value, len(values)) for value in chunk.dictionary.to_pylist()]
+            met = chunk.dictionary.to_pylist()
+            own = [-1 if value is None else values.setdefault(value, len(values)) for value in met]
             parts.append(np.array([*own, -1])[chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
         return list(values), np.concatenate(parts)
 
@@ -221,4 +226,4 @@ def arrow_kind(dtype: Any) -> Kind:
         return Kind.NUMBER
     if types.is_temporal(dtype):
         return Kind.DATE
-    return Kind.TEXT if types.is_string(dtype) or types.is_large_string(dtype) else Kind.OTHER
+    return Kind.TEXT if str(dtype) in ("string", "large_string", "string_view") else Kind.OTHER

@@ -32,7 +32,7 @@ def _given(estimator, data: TrainingData, eval_set) -> TrainingData:
     """(X, y) or (X, y, sample_weight); also as the only one of a list, as other libraries want it."""
     if isinstance(eval_set, (list, tuple)) and len(eval_set) == 1:
         eval_set = eval_set[0]
-    if not (isinstance(eval_set, (list, tuple)) and len(eval_set) in (2, 3)):
+    if not (isinstance(eval_set, (list, tuple)) and len(eval_set) in (2, 3)) or isinstance(eval_set[0], tuple):
         raise ValueError("eval_set must be (X, y) or (X, y, sample_weight).")
     X, y, weights = (*eval_set, None)[:3]
     return further_data(estimator, X, y, weights, data.classes)

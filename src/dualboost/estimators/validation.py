@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 from dualboost.estimators.control import Control
 from dualboost.estimators.frame_input import check_infinity, encode_frame, frame_numbers
 from dualboost.estimators.frames import as_frame
+from dualboost.labels import as_labels
 from dualboost.learners import Learner, Oracle, Stumps
 from dualboost.learners.base import TakesCategories
 from dualboost.learners.class_stumps import ClassStumps
@@ -151,6 +152,8 @@ class TrainingData:
 
 def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | None = None) -> TrainingData:
     """Validate, number the classes, drop what has no weight. `extras` hold one value a row; None is left out."""
+    if y is not None:
+        as_labels(y)  # before scikit-learn, which says less
     X, y, categorical = _training_table(estimator, X, y)
     check_classification_targets(y)
     given = {name: _one_a_row(name, values, len(y)) for name, values in (extras or {}).items() if values is not None}
@@ -168,7 +171,7 @@ def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | No
 
 def further_data(estimator, X, y, sample_weight, classes: np.ndarray) -> TrainingData:
     """Labelled rows that are not fitted to, by the same rules; their labels must be among the classes."""
-    X, y = predict_input(estimator, X), column_or_1d(y)
+    X, y = predict_input(estimator, X), column_or_1d(as_labels(y))
     check_consistent_length(X, y)
     weights = None if sample_weight is None else _weights(sample_weight, X)
     if weights is not None and weights.min() <= 0:
@@ -213,7 +216,7 @@ def _weights(sample_weight, X) -> np.ndarray:
 def _check_several(classes: np.ndarray, name: str) -> None:
     if len(classes) == 1:
         raise ValueError(
-            f"{name} needs rows of two classes, but all rows with weight are of one class, {classes[0]!r}."
+            f"{name} needs rows of two classes, but all rows with weight are of one class, {classes.tolist()[0]!r}."
         )
 
 

@@ -13,7 +13,6 @@ from benchmarks.peers import MAX_BINS
 from benchmarks.timing import Clock, time_each
 
 NU = 0.1
-BURST = 128
 TOL = 0.01
 
 
@@ -106,7 +105,10 @@ class DualboostAdaBoost(Dualboost):
 
     def rounds(self, n: int, clock: Clock = time.process_time) -> list[float]:
         """One burst of the length that `play` uses; all of its rounds count as its mean."""
-        began, played = clock(), self._burst(BURST)
+        from dualboost.run import rounds_at_once
+
+        length = rounds_at_once(self._game)
+        began, played = clock(), self._burst(length)
         return [(clock() - began) / played] * n
 
 

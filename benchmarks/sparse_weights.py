@@ -13,15 +13,15 @@ import numpy as np
 
 from benchmarks.timing import interleave, time_each
 from dualboost.boosters import Booster, CoordinateDescent, MadaBoost, MirrorAscent, SparseBoost
-from dualboost.game import Game, rounds
+from dualboost.game import Game
 from dualboost.learners import Stumps
 from dualboost.learners.stumps import StumpOracle
 from dualboost.losses import Exponential, Loss, SoftMargin
 from dualboost.rows import Rows
+from dualboost.run import Halt, stretches, watch_of
 from dualboost.sets import Capped, Simplex, WeightSet
 
 BASE = "AdaBoost"
-BURST = 128  # as in `play`
 SHARES = (1.0, 0.5, 0.3, 0.1, 0.03, 0.01)
 BOOSTERS: dict[str, tuple[WeightSet, Booster]] = {
     "MABoost": (Simplex(), MirrorAscent()),
@@ -71,12 +71,10 @@ def adaboost_in_numpy(oracle: StumpOracle) -> Iterator[int]:
 def played(oracle: StumpOracle, loss: Loss, booster: Booster, budget: float = 1.0) -> Iterator[int]:
     """Rounds as `play` makes them, compiled where they can be; yields how many were made."""
     game = Game(loss.bind(oracle.rows), oracle, oracle.rows, budget, tol=1e-9)
-    state = booster.start(game)
-    while burst := booster.burst(game, state, BURST):
-        yield burst.state.t - state.t
-        state = burst.state
-    for _ in rounds(game, booster, state):
-        yield 1
+    last = booster.start(game)
+    for stretch in stretches(game, booster, Halt.at(last, []), 1_000_000, watch_of(None)):
+        yield stretch.state.t - last.t
+        last = stretch.state
 
 
 def round_times(run: Iterator[int], least: int) -> list[float]:
@@ -85,7 +83,7 @@ def round_times(run: Iterator[int], least: int) -> list[float]:
     while len(taken) < least:
         began = process_time()
         made = next(run)
-        taken += [(process_time() - began) / made] * made
+        taken += [(process_time() - began) / made] * made if made else []  # a first look is no round
     return taken
 
 

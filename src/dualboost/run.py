@@ -16,12 +16,23 @@ from dualboost.game import Game, Pool, State, rounds
 from dualboost.learners.base import Answer
 from dualboost.learners.stumps import StumpOracle
 
-__all__ = ["SEAM", "Halt", "Record", "Stretch", "Watch", "next_seam", "record_of", "stretches", "watch_of"]
+__all__ = [
+    "SEAM",
+    "Halt",
+    "Record",
+    "Stretch",
+    "Watch",
+    "next_seam",
+    "record_of",
+    "rounds_at_once",
+    "stretches",
+    "watch_of",
+]
 
 SEAM = 32  # rounds from one seam to the next: a linear program that begins anew costs a tenth more in all
 _FIRST_SEAM = 4  # then twice as late each time up to 32: a run of few rounds has its seams too
 _MOST = 128  # compiled rounds at once, on data so small that they take milliseconds
-_CELLS = 200_000_000  # codes that a stretch of compiled rounds may read: about a fifth of a second
+_CELLS = 1_000_000_000  # codes that a stretch of compiled rounds may read: about half a second
 
 Record = tuple[float, float, float, int]
 """Of a certified state: the best objective and bound so far, the edge of the answer, the hypotheses known."""
@@ -136,7 +147,7 @@ def next_seam(t: int) -> int:
 
 def _bursts(game: Game, booster: Booster, state: State, limit: int, watch: Watch) -> Iterator[Stretch]:
     """Compiled rounds up to this one, where the booster has them; the last state is not yet certified."""
-    most = _at_once(game)
+    most = rounds_at_once(game)
     while state.t < limit and not state.status:
         burst = booster.burst(game, state, min(most, watch.wait(state.t), limit - state.t))
         if burst is None:
@@ -160,7 +171,7 @@ def record_of(state: State, answer: Answer) -> Record:
     return state.best.objective, state.best.bound, abs(float(answer.edges[0])), len(state.w)
 
 
-def _at_once(game: Game) -> int:
+def rounds_at_once(game: Game) -> int:
     """How many compiled rounds to play without a look."""
     if not isinstance(game.oracle, StumpOracle):
         return _MOST

@@ -262,9 +262,11 @@ class Quantiles {
 
     // Every further bin goes where a bin holds most.
     void share_bins() {
+        int spare = bins_ - heavy_count_ - static_cast<int>(segments_.size());
+        spare -= share_surely(spare);
         std::vector<double> crowds;
         for (const Segment &segment : segments_) crowds.push_back(segment.crowd());
-        for (int spare = bins_ - heavy_count_ - static_cast<int>(segments_.size()); spare > 0; --spare) {
+        for (; spare > 0; --spare) {
             size_t fullest = 0;
             double limit = 0.0;
             for (size_t k = 0; k < crowds.size(); ++k) {
@@ -276,6 +278,23 @@ class Quantiles {
             ++segments_[fullest].bins;
             crowds[fullest] = segments_[fullest].crowd();
         }
+    }
+
+    // Those of the further bins that come before all others in whatever order: a bin that holds more than all mass over
+    // the further bins is divided for sure, since there are not more of these divisions than further bins. How many.
+    int share_surely(int spare) {
+        if (spare <= 0) return 0;
+        double mass = 0;
+        for (const Segment &segment : segments_) mass += static_cast<double>(segment.mass);
+        double most = mass / spare * (1 + 1e-9);  // ties are left to the order
+        int shared = 0;
+        for (Segment &segment : segments_) {
+            auto wanted = static_cast<int64_t>(std::ceil(static_cast<double>(segment.mass) / most));
+            auto given = static_cast<int>(std::max<int64_t>(1, std::min(wanted, static_cast<int64_t>(segment.end - segment.begin))));
+            shared += given - segment.bins;
+            segment.bins = given;
+        }
+        return shared;
     }
 
     void cut_all() {

@@ -105,8 +105,8 @@ def _codes(frame: Frame, j: int, labels: Sequence) -> np.ndarray:
     now, then = ({_sort(label): None for label in found if label[1] == label[1]} for found in (keys, number))
     if now and then and not now.keys() & then.keys():
         raise ValueError(
-            f"Column {frame.names[j]!r} holds {', '.join(now)}, but its categories were {', '.join(then)} when the model "
-            "was fitted: convert it."
+            f"Column {frame.names[j]!r} holds {', '.join(now)}, but its categories were {', '.join(then)} "
+            "when the model was fitted: convert it."
         )
     return np.array([*(number.get(key, np.nan) for key in keys), np.nan])[places]
 

@@ -77,6 +77,12 @@ def test_lists_in_place_of_categories_are_refused():
         fitted.predict(pd.DataFrame({"k": [[1], [2]]}))
 
 
+def test_a_diagnosis_says_that_it_reads_plain_numbers():
+    for frame in (pd.DataFrame({"k": pd.Categorical(["a", "b"] * (N // 2))}), pd.DataFrame(X).convert_dtypes()):
+        with pytest.raises(ValueError, match="diagnose reads plain numbers: encode categories"):
+            diagnose(frame, Y)
+
+
 # ---- labels ---------------------------------------------------------------------------------------------------------
 
 MISSING = [

@@ -17,11 +17,10 @@ def as_labels(y) -> np.ndarray:
     lost = _missing(labels)
     if lost:
         raise ValueError(f"y contains NaN, None or the like: {lost} of its labels are missing. Drop these rows.")
-    others = (
-        [label for label in labels.ravel().tolist() if not isinstance(label, str)] if labels.dtype.kind == "O" else []
-    )
-    if 0 < len(others) < labels.size:
-        text = next(label for label in labels.ravel().tolist() if isinstance(label, str))
+    listed = labels.ravel().tolist() if labels.dtype.kind == "O" else []
+    others = [label for label in listed if not isinstance(label, str)]
+    if 0 < len(others) < len(listed):
+        text = next(label for label in listed if isinstance(label, str))
         raise ValueError(
             f"y mixes labels that are text with others, such as {text!r} and {others[0]!r}: make all of them text."
         )

@@ -5,10 +5,21 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from dualboost import MarginBoostClassifier, Training, audit, diagnose, explain, pairs, shapes, to_onnx
+from dualboost import (
+    LogisticMixtureClassifier,
+    MarginBoostClassifier,
+    Training,
+    audit,
+    diagnose,
+    explain,
+    pairs,
+    shapes,
+    to_onnx,
+)
 from dualboost.learners import Stumps, Trees, Union
 from dualboost.plots import ConvergenceDisplay, MarginDisplay, ShapeDisplay
 
@@ -75,6 +86,19 @@ def test_lists_in_place_of_categories_are_refused():
     fitted = model().fit(pd.DataFrame({"k": pd.Categorical(["a", "b"] * (N // 2))}), [0, 1] * (N // 2))
     with pytest.raises(ValueError, match="Column 'k' holds neither numbers nor categories"):
         fitted.predict(pd.DataFrame({"k": [[1], [2]]}))
+
+
+def test_rows_without_weight_bring_no_categories():
+    frame = pd.DataFrame({"k": pd.Categorical(["a", "m", "z"] * (N // 3)), "x": X[:, 0]})
+    there = frame["k"] != "m"
+    bagged = LogisticMixtureClassifier(bags=2, max_iter=10, random_state=0)  # deals rows to bags by their content
+    weighted = clone(bagged).fit(frame, Y, sample_weight=there.astype(float))
+    alone = clone(bagged).fit(frame[there], Y[there])
+    assert weighted.categories_ == alone.categories_ == {"k": ["a", "z"]}
+    np.testing.assert_array_equal(weighted.decision_function(frame), alone.decision_function(frame))
+    for wrong in (["w"] * N, np.ones(3)):
+        with pytest.raises(ValueError):
+            model().fit(frame, Y, sample_weight=wrong)
 
 
 def test_a_diagnosis_says_that_it_reads_plain_numbers():

@@ -25,14 +25,14 @@ class FrameNumbers:
         self.table, self.categories, self.columns = table, dict(categories), columns
 
 
-def frame_numbers(frame: Frame) -> FrameNumbers:
-    """Read a frame for training: its own labels are the categories."""
+def frame_numbers(frame: Frame, present: np.ndarray | slice = slice(None)) -> FrameNumbers:
+    """Read a frame for training: the labels of its present rows are the categories."""
     kinds = _checked(frame, [frame.kind(j) for j in range(len(frame.names))])
     columns = tuple(j for j, kind in enumerate(kinds) if kind is Kind.CATEGORY)
     categories = {}
     for j in columns:
         values, places = frame.labels(j)
-        met = {_plain(values[k]) for k in np.unique(places[places >= 0]).tolist()}
+        met = {_plain(values[k]) for k in np.unique(places[present]).tolist() if k >= 0}
         categories[frame.names[j]] = sorted(met, key=lambda label: (type(label).__name__, label))
     return FrameNumbers(_table(frame, categories), categories, columns)
 

@@ -17,10 +17,13 @@ def as_labels(y) -> np.ndarray:
     lost = _missing(labels)
     if lost:
         raise ValueError(f"y contains NaN, None or the like: {lost} of its labels are missing. Drop these rows.")
-    sorts = {type(label).__name__: label for label in labels.ravel().tolist()} if labels.dtype.kind == "O" else {}
-    if "str" in sorts and len(sorts) > 1:
-        text, other = sorts.pop("str"), next(iter(sorts.values()))
-        raise ValueError(f"y mixes labels that are text with others, such as {text!r} and {other!r}: make all of them text.")
+    listed = labels.ravel().tolist() if labels.dtype.kind == "O" else []
+    others = [label for label in listed if not isinstance(label, str)]
+    if 0 < len(others) < len(listed):
+        text = next(label for label in listed if isinstance(label, str))
+        raise ValueError(
+            f"y mixes labels that are text with others, such as {text!r} and {others[0]!r}: make all of them text."
+        )
     return labels
 
 
@@ -34,4 +37,6 @@ def _missing(labels: np.ndarray) -> int:
 
 def _is_missing(label) -> bool:
     """None, pandas.NA, NaT, or NaN."""
-    return label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
+    return (
+        label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
+    )

@@ -101,6 +101,11 @@ def _check(learner, max_rounds) -> None:
 
 def _table(A):
     A = A.tocsr() if hasattr(A, "tocsr") else np.asarray(A)
+    if A.dtype.kind not in "fiub":
+        raise ValueError(
+            "diagnose reads plain numbers: encode categories and text first, for example with OneHotEncoder, and turn "
+            "nullable columns into floats."
+        )
     if A.ndim != 2 or 0 in A.shape:
         raise ValueError(
             "diagnose needs a table that is not empty: a margin matrix A[i, j] = y_i h_j(x_i), or features with labels."

@@ -61,6 +61,8 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
     predictor_: Predictor
     link_: Link
     history_: Any
+    categories_: dict[str, list]
+    feature_names_in_: np.ndarray
     training: Training | None = None
     warm_start: bool = False
     NOT_IN_FILES = ("_skl_callbacks", "_unfinished")
@@ -77,6 +79,9 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
     def _settled(self) -> dict[str, Any]:
         """The parameters that the fit chose from the data; models on parts of it need not choose again."""
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "predictor_") or hasattr(self, "estimators_")
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -89,11 +94,11 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
         check_training(self.training)
         control = Control.of(self.training, self.warm_start)
         self._check_parameters()
+        earlier = getattr(self, "estimators_", [])  # of an earlier fit to more classes
+        for name in ("estimators_", "predictor_"):  # a fit that fails must not leave the vote of other data
+            self.__dict__.pop(name, None)
         data = replace(training_data(self, X, y, sample_weight, extras), control=control)
         data = self._hooked(with_held_out(self, data, eval_set, control.training))
-        earlier = getattr(self, "estimators_", [])  # of an earlier fit to more classes
-        if hasattr(self, "estimators_"):
-            del self.estimators_
         if len(data.classes) == 2 or _all_at_once(self):
             self._fit_and_calibrate(data if len(data.classes) == 2 else data.in_pairs())
         else:
@@ -143,6 +148,9 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
             hooks = control.hooks and control.hooks.part("class", self.max_iter)
             part = replace(data.against_rest(k), control=replace(control, hooks=hooks))
             model.n_features_in_, model.classes_ = self.n_features_in_, part.classes
+            model.categories_ = self.categories_  # and the names: a part can be looked at on its own
+            if hasattr(self, "feature_names_in_"):
+                model.feature_names_in_ = self.feature_names_in_
             model._fit_and_calibrate(part)
             if hooks is not None:
                 hooks.end()
@@ -232,9 +240,12 @@ def check_learner(learner, max_bins: int) -> Learner:
 
 def check_no_direction(model, n_classes: int) -> None:
     """Refuse `monotone` for several classes: a vote cannot rise for each of them, and shares of votes do neither."""
-    learner = getattr(model, "learner", None)
-    if any(getattr(part, "monotone", ()) for part in getattr(learner, "learners", [learner])):
+    if _has_direction(getattr(model, "learner", None)):
         raise ValueError(f"monotone speaks of the vote for one of two classes, and y has {n_classes}: drop it.")
+
+
+def _has_direction(learner) -> bool:
+    return bool(getattr(learner, "monotone", ())) or any(map(_has_direction, getattr(learner, "learners", ())))
 
 
 def check_booster(booster) -> None:

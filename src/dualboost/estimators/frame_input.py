@@ -25,14 +25,14 @@ class FrameNumbers:
         self.table, self.categories, self.columns = table, dict(categories), columns
 
 
-def frame_numbers(frame: Frame) -> FrameNumbers:
-    """Read a frame for training: its own labels are the categories."""
+def frame_numbers(frame: Frame, present: np.ndarray | slice = slice(None)) -> FrameNumbers:
+    """Read a frame for training: the labels of its present rows are the categories."""
     kinds = _checked(frame, [frame.kind(j) for j in range(len(frame.names))])
     columns = tuple(j for j, kind in enumerate(kinds) if kind is Kind.CATEGORY)
     categories = {}
     for j in columns:
         values, places = frame.labels(j)
-        met = {_plain(values[k]) for k in np.unique(places[places >= 0]).tolist()}
+        met = {_plain(values[k]) for k in np.unique(places[present]).tolist() if k >= 0}
         categories[frame.names[j]] = sorted(met, key=lambda label: (type(label).__name__, label))
     return FrameNumbers(_table(frame, categories), categories, columns)
 
@@ -105,8 +105,8 @@ def _codes(frame: Frame, j: int, labels: Sequence) -> np.ndarray:
     now, then = ({_sort(label): None for label in found if label[1] == label[1]} for found in (keys, number))
     if now and then and not now.keys() & then.keys():
         raise ValueError(
-            f"Column {frame.names[j]!r} holds {', '.join(now)}, but its categories were {', '.join(then)} when the model "
-            "was fitted: convert it."
+            f"Column {frame.names[j]!r} holds {', '.join(now)}, but its categories were {', '.join(then)} "
+            "when the model was fitted: convert it."
         )
     return np.array([*(number.get(key, np.nan) for key in keys), np.nan])[places]
 

@@ -67,6 +67,8 @@ def check_checkpoint(path: str, learner: Learner) -> None:
             "A checkpoint keeps numbers, not fitted estimators: leave checkpoint out, or take a learner of dualboost."
         )
     folder = Path(path).parent
+    if Path(path).is_dir():
+        raise ValueError(f"The checkpoint {path!r} is a directory: give the path of a file.")
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise ValueError(f"The checkpoint {path!r} cannot be written: {folder} is no directory that we may write to.")
 

@@ -86,10 +86,13 @@ class MarginClassifier(BoostedClassifier):
             return ""
         wrong = float(np.mean(outcome.margins <= 0))  # of the rows of the game, pairs or not
         remedy = self._remedy(min(1.0, max(2.5 * wrong, 1.5 * self.nu_)))
+        if certificate.bound <= self._accuracy()[0]:
+            reason = f"the hypotheses cannot put all but {self.nu_:.0%} of the rows on their side; {remedy}"
+        else:  # nothing is proved: the run may have been too short
+            reason = f"give it more rounds or time; or {remedy}"
         advice = (
             f"; no positive soft margin was reached at nu = {self.nu_:.3g} "
-            f"(the best possible is at most {certificate.bound:.3g}): "
-            f"the hypotheses cannot put all but {self.nu_:.0%} of the rows on their side; {remedy}"
+            f"(the best possible is at most {certificate.bound:.3g}): {reason}"
         )
         warnings.warn(f"{type(self).__name__}: {outcome.status}{advice}", ConvergenceWarning, stacklevel=3)
         return advice

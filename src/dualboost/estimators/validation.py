@@ -154,7 +154,7 @@ def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | No
     """Validate, number the classes, drop what has no weight. `extras` hold one value a row; None is left out."""
     if y is not None:
         as_labels(y)  # before scikit-learn, which says less
-    X, y, categorical = _training_table(estimator, X, y)
+    X, y, categorical = _training_table(estimator, X, y, sample_weight)
     check_classification_targets(y)
     given = {name: _one_a_row(name, values, len(y)) for name, values in (extras or {}).items() if values is not None}
     weights = None if sample_weight is None else _weights(sample_weight, X)
@@ -190,7 +190,7 @@ def _one_a_row(name: str, values, n_rows: int) -> np.ndarray:
     return values
 
 
-def _training_table(estimator, X, y):
+def _training_table(estimator, X, y, sample_weight):
     """(X as numbers, y, the columns that hold categories); the estimator learns names and categories."""
     frame = as_frame(X)
     if frame is not None:
@@ -199,11 +199,20 @@ def _training_table(estimator, X, y):
         table, y = validate_data(estimator, X, y=y, **_INPUT)
         estimator.categories_ = {}
         return table, y, ()
-    read = frame_numbers(frame)
+    read = frame_numbers(frame, _with_weight(sample_weight, len(frame)))
     table, y = validate_data(estimator, read.table, y=y, **_INPUT)
     _check_feature_names(estimator, X, reset=True)
     estimator.categories_ = read.categories
     return table, y, read.columns
+
+
+def _with_weight(sample_weight, n_rows: int) -> np.ndarray | slice:
+    """The rows that are there; all of them where the weights are none or wrong, which is told later."""
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        return slice(None)
+    return weights > 0 if weights.shape == (n_rows,) else slice(None)
 
 
 def _weights(sample_weight, X) -> np.ndarray:

@@ -6,14 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Link, Sigmoid, Softmax, Steps
 from dualboost.export.ensemble import tree_arrays, with_columns
 from dualboost.export.graph import Graph
 from dualboost.inspection.as_trees import plain_trees, step_tree
-from dualboost.inspection.names import feature_names
+from dualboost.inspection.names import check_model, feature_names
 from dualboost.learners.class_stumps import single_votes
 from dualboost.learners.matrix import MatrixScores
 
@@ -53,7 +52,7 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     ['label', 'score', 'probabilities']
     """
     graph = Graph()
-    check_is_fitted(model)
+    check_model(model)
     classes = _labels(model.classes_)
     models = getattr(model, "estimators_", [model])
     links = [part.link_ for part in models] if hasattr(models[0], "link_") else []

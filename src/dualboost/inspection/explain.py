@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from dualboost.estimators.bagging import Average
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.validation import predict_input
 from dualboost.inspection.as_trees import plain_trees, word_steps
-from dualboost.inspection.names import feature_names
+from dualboost.inspection.names import check_model, feature_names
 from dualboost.inspection.shapley import background_shares, tree_contributions
 from dualboost.learners import Predictor
 from dualboost.learners.class_stumps import single_votes
@@ -46,6 +45,8 @@ class Explanation:
         The class that a positive score speaks for, or one for each column of the scores.
     X : array
         The rows.
+    categories : mapping of a column to its labels
+        What the numbers in columns of categories stand for.
 
     Examples
     --------
@@ -62,6 +63,7 @@ class Explanation:
     feature_names: tuple[str, ...]
     classes: np.ndarray
     X: Any
+    categories: Mapping[str, Sequence] = field(default_factory=dict)
 
     def of(self, label) -> Explanation:
         """The explanation of one class of several."""
@@ -76,18 +78,25 @@ class Explanation:
 
     def row(self, i: int, count: int = _SHOWN) -> str:
         """One row in words: its score, the base, and the features by the size of what they contribute."""
+        if count < 0:
+            raise ValueError(f"count is a number of features and must be at least 0, not {count!r}.")
         if self.scores.ndim == 2:
             return "\n".join(self.of(label).row(i, count) for label in self.classes)
         parts = self.contributions[i]
         order = [int(j) for j in np.argsort(-np.abs(parts), kind="stable") if parts[j] != 0]
         lines = [f"score {self.scores[i]:+.4g} for {self.classes[0]}", f"  {self.base:+.4g}  base"]
-        lines += [f"  {parts[j]:+.4g}  {self.feature_names[j]} = {self.X[i, j]:.4g}" for j in order[:count]]
+        lines += [f"  {parts[j]:+.4g}  {self.feature_names[j]} = {self._value(i, j)}" for j in order[:count]]
         if len(order) > count:
             lines.append(f"  {parts[order[count:]].sum():+.4g}  {len(order) - count} other features")
         return "\n".join(lines)
 
+    def _value(self, i: int, j: int) -> str:
+        value, labels = self.X[i, j], self.categories.get(self.feature_names[j], ())
+        known = float(value).is_integer() and 0 <= value < len(labels)
+        return str(labels[int(value)]) if known else "missing" if np.isnan(value) else f"{value:.4g}"
+
     def to_frame(self):
-        """A pandas data frame: base, one column a feature, score."""
+        """A pandas data frame: base, one column a feature, score; "base_", "score_" where features have these names."""
         if self.scores.ndim == 2:
             raise ValueError("A frame shows one class: ask for explanation.of(label).to_frame().")
         try:
@@ -95,9 +104,12 @@ class Explanation:
         except ImportError as error:
             raise ImportError("to_frame needs pandas: pip install pandas.") from error
         frame = pd.DataFrame(self.contributions, columns=list(self.feature_names))
-        frame.insert(0, "base", self.base)
-        frame["score"] = self.scores
+        frame.insert(0, self._free_name("base"), self.base)
+        frame[self._free_name("score")] = self.scores
         return frame
+
+    def _free_name(self, name: str) -> str:
+        return self._free_name(name + "_") if name in self.feature_names else name
 
 
 def explain(model: BoostedClassifier, X, *, background=None) -> Explanation:
@@ -135,7 +147,7 @@ def explain(model: BoostedClassifier, X, *, background=None) -> Explanation:
     >>> explanation.row(0, count=1).splitlines()[0].startswith("score -")
     True
     """
-    check_is_fitted(model)
+    check_model(model)
     X = predict_input(model, X)
     background = None if background is None else predict_input(model, background)
     models = getattr(model, "estimators_", [model])
@@ -143,11 +155,11 @@ def explain(model: BoostedClassifier, X, *, background=None) -> Explanation:
     found = [_explained(vote, X, background) for vote in parts]
     contributions, bases = [part[0] for part in found], [part[1] for part in found]
     scores = [vote.scores(X) for vote in parts]
-    names = feature_names(model)
+    names, labels = feature_names(model), getattr(model, "categories_", {})
     if len(parts) == 1:
-        return Explanation(contributions[0], bases[0], scores[0], names, model.classes_[1:], X)
+        return Explanation(contributions[0], bases[0], scores[0], names, model.classes_[1:], X, labels)
     return Explanation(
-        np.stack(contributions, axis=2), np.array(bases), np.column_stack(scores), names, model.classes_, X
+        np.stack(contributions, axis=2), np.array(bases), np.column_stack(scores), names, model.classes_, X, labels
     )
 
 

@@ -1,8 +1,19 @@
-"""What to call the features of a model."""
+"""Whether a model can be looked at, and what to call its features."""
 
 from __future__ import annotations
 
-__all__ = ["feature_names"]
+from sklearn.utils.validation import check_is_fitted
+
+from dualboost.estimators.base import BoostedClassifier
+
+__all__ = ["check_model", "feature_names"]
+
+
+def check_model(model) -> None:
+    """Refuse what is no fitted classifier of dualboost."""
+    if not isinstance(model, BoostedClassifier):
+        raise ValueError(f"This needs a fitted classifier of dualboost, not {type(model).__name__}.")
+    check_is_fitted(model)
 
 
 def feature_names(model) -> tuple[str, ...]:

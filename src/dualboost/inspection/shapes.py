@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.validation import predict_input
 from dualboost.inspection.as_trees import plain_trees
-from dualboost.inspection.names import feature_names
+from dualboost.inspection.names import check_model, feature_names
 from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["Shape", "columns_of", "cuts_of", "grouped_leaves", "pieces_of", "representatives", "shapes"]
@@ -93,7 +92,7 @@ def shapes(model: BoostedClassifier, X=None) -> list[Shape]:
 
 def grouped_leaves(model, X) -> tuple[dict[tuple[int, ...], PlainTrees], Any]:
     """(the vote in parts, by the features that the path to a leaf looks at; the checked table to count or None)."""
-    check_is_fitted(model)
+    check_model(model)
     if hasattr(model, "estimators_"):
         raise ValueError("A model of several classes has curves for each: ask for those of model.estimators_[k].")
     groups = plain_trees(model.predictor_).by_paths()

@@ -8,9 +8,9 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from dualboost.game import Certificate
+from dualboost.inspection.names import check_model
 from dualboost.plots.style import BOUND, INK, PALE, REACHED, axes_or_new, dress, label, plain_numbers
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ConvergenceDisplay:
     @classmethod
     def from_estimator(cls, model, *, ax: Axes | None = None) -> ConvergenceDisplay:
         """Draw the run of a fitted classifier of two classes, on the axes given or on new ones."""
-        check_is_fitted(model)
+        check_model(model)
         if hasattr(model, "estimators_"):
             raise ValueError("A model of several classes has a run for each: draw those of model.estimators_[k].")
         return cls(model.history_, model.certificate_, model.n_iter_).plot(ax)

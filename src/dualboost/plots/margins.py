@@ -7,9 +7,9 @@ from math import floor
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from dualboost.game import Certificate
+from dualboost.inspection.names import check_model
 from dualboost.plots.distribution import Distribution
 from dualboost.plots.style import BOUND, CLASSES, INK, REACHED, axes_or_new, dress, label, percent
 
@@ -77,7 +77,7 @@ class MarginDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
         """
-        check_is_fitted(model)
+        check_model(model)
         if model.margins_.ndim > 1:
             raise ValueError("A model of several classes has margins for each: draw those of model.estimators_[k].")
         nu = getattr(model, "nu_", None)

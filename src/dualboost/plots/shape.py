@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from dualboost.inspection import Shape, shapes
+from dualboost.inspection.names import check_model
 from dualboost.learners.stumps import StumpScores
 from dualboost.plots.style import BOUND, INK, PALE, REACHED, axes_or_new, dress
 
@@ -110,7 +110,7 @@ class ShapeDisplay:
 
 def check_curves(model) -> None:
     """Only a vote of stumps on two classes is one curve per feature."""
-    check_is_fitted(model)
+    check_model(model)
     if hasattr(model, "estimators_"):
         raise ValueError("A model of several classes has curves for each: draw those of model.estimators_[k].")
     if not isinstance(getattr(model, "predictor_", None), StumpScores):

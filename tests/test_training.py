@@ -584,3 +584,7 @@ def test_scikit_learn_can_score_every_round():
     assert scored == pytest.approx(list(model.staged_score(X, Y)))
     several, three = load_iris(return_X_y=True)
     assert AdaBoostClassifier(n_estimators=5).set_callbacks(StopAfter(9)).fit(several, three).n_iter_ == 5
+
+
+def test_a_path_is_as_good_as_its_name(tmp_path):
+    assert Training(checkpoint=tmp_path / "run") == Training(checkpoint=str(tmp_path / "run"))

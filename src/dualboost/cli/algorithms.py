@@ -15,7 +15,7 @@ __all__ = ["Tuning", "choose", "known", "make"]
 
 AUTO = "auto"
 _WHY = (
-    "its soft margin forgives rows that contradict the others, by a share nu that is chosen on held-out rows, "
+    "its soft margin forgives rows that contradict the others, by a share nu, chosen on held-out rows unless given, "
     "and its certificate says how far from the best vote it can be"
 )
 

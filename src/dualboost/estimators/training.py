@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
+from os import PathLike, fspath
 
 from dualboost.game import State
 
@@ -27,7 +28,7 @@ class Training:
         rows stay together. An `eval_set` given to `fit` takes their place.
     patience : int, default 50
         Stop after so many rounds without a better held-out score.
-    checkpoint : str, optional
+    checkpoint : str or path, optional
         A file to keep the run in while it lasts. The same fit with the same file takes it up, and ends with the same
         bits as one that was never broken off. One file for one fit at a time.
     checkpoint_seconds : float, default 60
@@ -66,8 +67,10 @@ class Training:
             raise ValueError(f"validation_fraction must be a number between 0 and 1, or None, not {share!r}.")
         if not isinstance(self.patience, Integral) or isinstance(self.patience, bool) or self.patience < 1:
             raise ValueError(f"patience is a number of rounds of at least 1, not {self.patience!r}.")
+        if isinstance(self.checkpoint, PathLike):
+            object.__setattr__(self, "checkpoint", fspath(self.checkpoint))  # a string can be kept in a model file
         if not (self.checkpoint is None or (isinstance(self.checkpoint, str) and self.checkpoint)):
-            raise ValueError(f"checkpoint must be the path of a file as a string, or None, not {self.checkpoint!r}.")
+            raise ValueError(f"checkpoint must be the path of a file, or None, not {self.checkpoint!r}.")
         if not (_is_number(self.checkpoint_seconds) and self.checkpoint_seconds >= 0):
             raise ValueError(f"checkpoint_seconds must be a number of at least 0, not {self.checkpoint_seconds!r}.")
         if not (isinstance(self.callbacks, tuple) and all(callable(callback) for callback in self.callbacks)):

@@ -249,7 +249,7 @@ def test_a_time_limit_ends_everything_and_proves_what_it_reached():
         model = MarginBoostClassifier(
             0.5, booster=Corrective(), tol=1e-12, max_iter=10**8, calibrate=calibrate, training=Training(seconds=0.8)
         )
-        assert 0.2 < seconds_of(model.fit, big, labels) < 1.8
+        assert 0.2 < seconds_of(model.fit, big, labels) < 6  # without a limit: hours
         assert model.status_.startswith("stopped after 0.8 s (time budget)") and model.n_iter_ > 10
         assert model.certificate_.objective <= model.certificate_.bound
         margins = np.sort(np.where(labels == 1, 1, -1) * model.decision_function(big))
@@ -259,10 +259,10 @@ def test_a_time_limit_ends_everything_and_proves_what_it_reached():
 def test_the_limit_is_shared_by_classes_and_the_choice_of_nu():
     big, labels = make_classification(3000, 12, n_informative=8, n_classes=4, flip_y=0.2, random_state=1)
     model = MarginBoostClassifier(tol=1e-12, max_iter=10**6, training=Training(seconds=1.0), random_state=0)
-    assert seconds_of(model.fit, big, labels) < 2.5
+    assert seconds_of(model.fit, big, labels) < 6
     assert model.predict_proba(big).shape == (3000, 4) and model.score(big, labels) > 0.3
     bags = LogisticMixtureClassifier(max_iter=10**6, training=Training(seconds=0.5), random_state=0)
-    assert seconds_of(bags.fit, big, labels > 1) < 1.8
+    assert seconds_of(bags.fit, big, labels > 1) < 6
     assert "(time budget)" in bags.status_ and bags.score(big, labels > 1) > 0.6
 
 
@@ -459,7 +459,15 @@ def test_a_run_stopped_by_the_clock_can_go_on(tmp_path):
     kind = MarginBoostClassifier(0.4, booster=Corrective(), tol=1e-12, max_iter=10**8, calibrate=False)
     first = clone(kind).set_params(training=training).fit(X, Y)
     assert path.exists() and "(time budget)" in first.status_
-    second = clone(kind).set_params(training=training).fit(X, Y)
+    seen = []
+
+    def a_little_further(state):
+        seen.append(state.t)
+        return "further than the first" if state.t > first.n_iter_ else None
+
+    further = Training(checkpoint=str(path), callbacks=(a_little_further,))
+    second = clone(kind).set_params(training=further).fit(X, Y)
+    assert seen[0] > first.n_iter_ // 2 and len(seen) < first.n_iter_  # it did not begin anew
     assert second.n_iter_ > first.n_iter_ and second.certificate_.gap <= first.certificate_.gap + 1e-12
 
 

@@ -20,7 +20,7 @@ from dualboost.sets import BoundSet
 
 __all__ = ["Ascent", "Trail", "Unscaled", "margin_bound", "rounds_needed", "training_error", "training_error_bound"]
 
-_NO_EDGE = 1e-12
+NO_EDGE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +74,7 @@ def grown(game: Game, state: State, answer: Answer, step: float) -> tuple[np.nda
 
 def edge_verdict(game: Game, state: State, answer: Answer) -> str:
     """The gap is closed, or no hypothesis is better than chance."""
-    no_edge = abs(float(answer.edges[0])) <= _NO_EDGE
+    no_edge = abs(float(answer.edges[0])) <= NO_EDGE
     return reached(game, state.certificate) or ("no hypothesis has an edge under these row weights" * no_edge)
 
 

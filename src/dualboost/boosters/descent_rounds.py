@@ -14,7 +14,7 @@ import numpy as np
 
 from dualboost import kernels
 from dualboost.boosters.base import Booster, Burst
-from dualboost.game import INTERRUPTED, Game, State, certify, replace_best, with_status
+from dualboost.game import INTERRUPTED, Game, State, rounds, with_status
 from dualboost.learners.stumps import StumpOracle
 from dualboost.losses import Exponential, Logistic, Loss
 
@@ -120,6 +120,5 @@ def _judged(booster: Booster, game: Game, state: State, stopped: bool) -> State:
         return replace(
             state, best=replace(state.best, objective=max(value, state.best.objective), w=state.w, d=state.d)
         )
-    answer = booster.ask(game, state)
-    state = replace_best(state, certify(game, state, answer))
-    return with_status(state, booster.verdict(game, state, answer) or "no edge or loss is left above the tolerance")
+    state, _ = next(rounds(game, booster, state))
+    return with_status(state, state.status or "no edge or loss is left above the tolerance")

@@ -17,7 +17,7 @@ from dualboost.boosters.ascent import Ascent, Unscaled, edge_verdict, grown, wei
 from dualboost.boosters.base import Booster, Burst
 from dualboost.boosters.grid import added, on_grid
 from dualboost.boosters.mirror_rounds import averaged, compilable, compiled_rounds
-from dualboost.boosters.regularizers import Entropic, Regularizer, regularizer_of
+from dualboost.boosters.regularizers import Regularizer, regularizer_of
 from dualboost.game import Game, Pool, State
 from dualboost.learners.base import Answer
 from dualboost.master import longest_ascent
@@ -162,5 +162,4 @@ class MirrorAscent(Booster):
         return longest_ascent(edge_after, sure, _FURTHEST * sure)
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:
-        entropic = isinstance(self.regularizer, Entropic) and self.step in ("edge", "adaptive")
-        return compiled_rounds(self, game, state, count) if entropic and compilable(game, state) else None
+        return compiled_rounds(self, game, state, count) if compilable(self, game, state) else None

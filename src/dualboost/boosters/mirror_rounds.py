@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualboost.boosters.ascent import Ascent, Trail, Unscaled, weight_set
+from dualboost.boosters.ascent import NO_EDGE, Ascent, Trail, Unscaled, weight_set
 from dualboost.boosters.base import Burst
 from dualboost.boosters.descent_rounds import Parts, Run, descend, interrupted
-from dualboost.game import Best, Game, State, certify, replace_best, with_status
+from dualboost.boosters.regularizers import Entropic
+from dualboost.game import Best, Game, State, rounds
 from dualboost.learners.stumps import StumpOracle
-from dualboost.sets.capped import CappedSimplex
 
 if TYPE_CHECKING:
     from dualboost.boosters.mirror_ascent import MirrorAscent
 
 __all__ = ["averaged", "compilable", "compiled_rounds"]
 
-_NO_EDGE = 1e-12
 _UNIT = 2.0**-54  # the kernel's weights are whole numbers of at most this share of their sum
 _TIE = 1e-12  # edges closer than this count as equal: the best may be that much larger
 
@@ -33,10 +32,11 @@ def averaged(game: Game, total: Unscaled, mass: float) -> tuple[np.ndarray, np.n
     return total.w * (game.budget / mass), total.z * (game.budget / mass)
 
 
-def compilable(game: Game, state: State) -> bool:
-    """Whether the row weights follow the sum on the whole simplex, and the hypotheses are stumps."""
-    bound_set = weight_set(game, "MirrorAscent")
-    free = isinstance(bound_set, CappedSimplex) and bool(bound_set.caps.min() >= 1)
+def compilable(booster: MirrorAscent, game: Game, state: State) -> bool:
+    """Whether the row weights are the exponentials of the summed margins, and the hypotheses stumps."""
+    if not isinstance(booster.regularizer, Entropic) or booster.step not in ("edge", "adaptive"):
+        return False
+    free = booster.regularizer.forgets_its_path(weight_set(game, "MirrorAscent"))
     return free and isinstance(game.oracle, StumpOracle) and state.memory.total is not None and game.rtol == 0
 
 
@@ -56,14 +56,14 @@ def compiled_rounds(booster: MirrorAscent, game: Game, state: State, count: int)
     after = _after(game, state, run)
     after = replace(after, best=_best(booster, game, state, run, shown))
     if run.records["reached"]:
-        after = _judged(booster, game, after)
+        after, _ = next(rounds(game, booster, after))  # certified, with the booster's own verdict
     return replace(shown, state=interrupted(after, run.records["interrupt"]))
 
 
 def _played(game: Game, state: State, count: int) -> Run:
     assert isinstance(game.oracle, StumpOracle)
     parts = Parts(game.oracle, ("exponential", "closed"))
-    return descend(game, state, parts, state.memory.total.z, (1.0, _NO_EDGE, 0.0, True), count)
+    return descend(game, state, parts, state.memory.total.z, (1.0, NO_EDGE, 0.0, True), count)
 
 
 def _masses(state: State, run: Run) -> np.ndarray:
@@ -124,9 +124,3 @@ def _row_weights(booster: MirrorAscent, game: Game, state: State, run: Run, k: i
     bound_set = weight_set(game, "MirrorAscent")
     bound_set.forget()
     return booster.regularizer.nearest(bound_set, z, mass / game.budget)
-
-
-def _judged(booster: MirrorAscent, game: Game, state: State) -> State:
-    answer = booster.ask(game, state)
-    state = replace_best(state, certify(game, state, answer))
-    return with_status(state, booster.verdict(game, state, answer))

@@ -98,7 +98,7 @@ class Run:
 
     def __str__(self) -> str:
         if self.reached:
-            return f"{self.seconds:.2f} s, {self.rounds}"
+            return f"{self.seconds:.2g} s, {self.rounds}"
         return f"> {self.seconds:.0f} s, {self.rounds}, gap {self.gap:.3f}"
 
 
@@ -144,17 +144,17 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, float], dict[str, Ru
 
 
 def report(found: dict[tuple[str, float], dict[str, Run]], tol: float) -> str:
-    """A Markdown table, problems across; the fastest in bold."""
+    """A Markdown table, a line for each problem; the fastest in bold."""
     solvers = list(next(iter(found.values())))
     lines = [
         f"Seconds and rounds to a certified gap of {tol:g}; CPU time of one thread.",
         "",
-        "| solver | " + " | ".join(f"{name}, nu {nu:g}" for name, nu in found) + " |",
-        "|---" * (len(found) + 1) + "|",
+        "| problem | " + " | ".join(solvers) + " |",
+        "|---" * (len(solvers) + 1) + "|",
     ]
-    for solver in solvers:
-        cells = [_cell(runs, solver) for runs in found.values()]
-        lines.append(f"| {solver} | " + " | ".join(cells) + " |")
+    for (name, nu), runs in found.items():
+        cells = [_cell(runs, solver) for solver in solvers]
+        lines.append(f"| {name}, nu {nu:g} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

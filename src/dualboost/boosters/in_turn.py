@@ -1,6 +1,6 @@
 """Two boosters one after the other, and the choice of a solver for margins on stumps.
 
-Compiled corrective rounds cost microseconds: where the best margin is below the accuracy asked, a few hundred prove it
+Corrective rounds cost little: where the best margin is below the accuracy asked, or nu is large, they end the run
 before the first Newton step of the totally corrective booster is done; elsewhere they are a small part of its time.
 """
 
@@ -19,7 +19,8 @@ from dualboost.learners.base import Answer
 __all__ = ["InTurn", "automatic"]
 
 _LARGE_NU = 0.5  # from here on few rounds of any kind are enough
-_FIRST_ROUNDS = 300
+_SEARCHED_ROUNDS = 4
+_COMPILED_ROUNDS = 300
 
 
 @dataclass(frozen=True)
@@ -84,18 +85,19 @@ class InTurn(Booster):
 def automatic(nu: float) -> Booster:
     """The booster for the soft margin at this nu, to an absolute gap of about 0.01.
 
-    From nu = 1/2 on a handful of searched steps. Below, the totally corrective booster after a few hundred compiled
-    corrective rounds, which are enough where the best margin is itself within the gap asked.
+    The totally corrective booster, after cheap rounds that are often enough: from nu = 1/2 on a handful of searched
+    steps; below, a few hundred compiled corrective rounds, which end the run where the best margin is itself within
+    the gap asked.
     `python -m benchmarks.table2` compares the choice with all others.
 
     Examples
     --------
     >>> from dualboost.boosters import automatic
-    >>> automatic(0.8)
+    >>> automatic(0.8).first
     Corrective(step='search', stop='certified', smoothing='halving')
     >>> automatic(0.1).then
     TotallyCorrective(columns=None, smoothing='halving')
     """
     if nu >= _LARGE_NU:
-        return Corrective(step="search", smoothing="halving")
-    return InTurn(Corrective(), TotallyCorrective(), _FIRST_ROUNDS)
+        return InTurn(Corrective(step="search", smoothing="halving"), TotallyCorrective(), _SEARCHED_ROUNDS)
+    return InTurn(Corrective(), TotallyCorrective(), _COMPILED_ROUNDS)

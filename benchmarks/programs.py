@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
+from benchmarks import real_data
 from benchmarks.timing import Skip, one_cell
 from dualboost import solve
 from dualboost.boosters import Booster, Corrective, ERLPBoost, LPBoost, TotallyCorrective
@@ -19,23 +19,21 @@ from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped
 
-DATA = Path(__file__).parents[1].parent / "shared" / "data"
-SMALL, LARGE = ("heart", "diabetis", "german"), ("image",)
+SMALL, LARGE = ("heart", "breast_cancer", "diabetis", "german", "titanic_passengers"), ("image",)
 SOLVERS: dict[str, Booster] = {
     "TotallyCorrective": TotallyCorrective(),
     "LPBoost": LPBoost(),
     "ERLPBoost": ERLPBoost(),
-    "Corrective": Corrective(step="search", smoothing="halving"),
+    "Corrective": Corrective(),
+    "Corrective, search": Corrective(step="search", smoothing="halving"),
 }
+ROUNDS = 20_000
 Labelled = tuple[np.ndarray, np.ndarray]
 
 
 def read(name: str) -> Labelled:
-    table = np.genfromtxt(DATA / name / f"{name}.csv.gz", delimiter=",", names=True)
-    columns = [c for c in table.dtype.names if c != "split1"]
-    X = np.column_stack([table[c] for c in columns[:-1]])
-    last = table[columns[-1]]
-    return X, np.where(last == last.max(), 1, -1).astype(np.int8)
+    X, y = real_data.table(name)
+    return X, np.where(y > 0, 1, -1).astype(np.int8)
 
 
 def synthetic(m: int) -> Labelled:
@@ -50,15 +48,13 @@ def game_of(data: Labelled, nu: float, tol: float) -> Game:
 
 
 def seconds(call: Callable[[], object], repeats: int = 3) -> float:
-    """The shortest of a few: on a shared machine the others are the neighbours'. One is enough when it is long."""
-    best = np.inf
-    for _ in range(repeats):
+    """The shortest of a few, or of as many as fit in a second: on a shared machine the others are the neighbours'."""
+    took: list[float] = []
+    while not took or (len(took) < repeats and max(took) < 2) or (repeats > 1 and sum(took) < 1):
         start = time.process_time()
         call()
-        best = min(best, time.process_time() - start)
-        if best > 2:
-            break
-    return best
+        took.append(time.process_time() - start)
+    return min(took)
 
 
 def table(title: str, head: Iterable[str], body: Iterable[Iterable[object]]) -> None:
@@ -75,9 +71,7 @@ def table(title: str, head: Iterable[str], body: Iterable[Iterable[object]]) -> 
 def all_stumps(data: Labelled) -> np.ndarray:
     """The margin matrix of every stump, as the full program needs it."""
     oracle = game_of(data, 0.5, 0.1).oracle
-    cuts = oracle.bins.cut_counts
-    keys = [(-1, 0, 0), *((feature, cut, 0) for feature in range(len(cuts)) for cut in range(int(cuts[feature])))]
-    return np.array([oracle.column(key) for key in keys], dtype=np.float64).T
+    return np.array([oracle.column(stump) for stump in oracle.everything], dtype=np.float64).T
 
 
 def cold_program(atoms: np.ndarray, nu: float) -> float:
@@ -108,7 +102,7 @@ def colboost_seconds(data: Labelled, nu: float) -> str:
         from colboost.ensemble import EnsembleClassifier
 
         model = EnsembleClassifier(solver="lp_boost", tradeoff_hyperparam=1 / (nu * len(data[1])), max_iter=100)
-        model.fit(*data)
+        model.fit(np.nan_to_num(data[0]), data[1])  # it takes no missing values
 
     try:
         with one_cell():
@@ -122,15 +116,15 @@ def to_a_gap(names: Iterable[str], tol: float = 1e-2) -> None:
         A = all_stumps(data)
         yield from (f"{name} {A.shape[0]:,} × {A.shape[1]:,}", nu)
         full = min(
-            seconds(lambda: cold_program(np.vstack([A.T, -A.T]), nu), 1),
-            seconds(lambda: full_margin_program(A, nu), 1) if len(A) < 1500 else np.inf,
+            seconds(lambda: cold_program(np.vstack([A.T, -A.T]), nu)),
+            seconds(lambda: full_margin_program(A, nu)) if len(A) < 1500 else np.inf,
         )
         yield f"{full:.2f} s"
         best = np.inf
         for solver in SOLVERS.values():
             took, done = run(solver, data, nu)
             best = min(best, took if done.gap <= tol else np.inf)
-            yield f"{1e3 * took:.3g} ms, {done.n_rounds}" if done.gap <= tol else f"gap {done.gap:.2g} after 1,000"
+            yield f"{1e3 * took:.3g} ms, {done.n_rounds}" if done.gap <= tol else f"gap {done.gap:.2g}, {done.n_rounds}"
         yield f"**{full / best:.1f} ×**"
         yield colboost_seconds(data, nu)
 
@@ -138,11 +132,10 @@ def to_a_gap(names: Iterable[str], tol: float = 1e-2) -> None:
         found = []
 
         def once() -> None:
-            found.append(solve(game_of(data, nu, tol).oracle, SoftMargin(Capped(nu=nu)), solver, tol, 1000))
+            found.append(solve(game_of(data, nu, tol).oracle, SoftMargin(Capped(nu=nu)), solver, tol, ROUNDS))
 
         return seconds(once), found[-1]
 
     head = ("data: rows × stumps", "nu", "full program, scipy", *SOLVERS, "best of ours", "colboost")
-    present = [(name, read(name)) for name in names if (DATA / name).exists()]
-    body = (row(name, data, nu) for name, data in present for nu in (0.1, 0.8))
+    body = (row(name, read(name), nu) for name in names for nu in (0.1, 0.8))
     table(f"CPU time to a certified gap of {tol} on stumps (ms, rounds)", head, body)

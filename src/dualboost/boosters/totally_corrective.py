@@ -11,6 +11,7 @@ from math import ceil
 
 import numpy as np
 
+from dualboost import kernels
 from dualboost.boosters.base import Booster, Burst, check_columns, kept_columns
 from dualboost.boosters.corrective import first_state, smoothed_gap, smoothing_of
 from dualboost.game import Game, State, reached
@@ -21,6 +22,7 @@ __all__ = ["ERLPBoost", "TotallyCorrective", "rounds_needed"]
 
 _SHARE = 0.1  # of the gap, left to the next round
 _COLUMNS = 5
+_CELLS = 2500  # of columns, that cost little beside what a round costs anyway
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class TotallyCorrective(Booster):
     columns : int, optional
         How many hypotheses to add a round. More make fewer rounds, each a little dearer; 1 is the paper's method. By
         default five, or an eighth of those in use where that is more: a large ensemble is found in few large rounds.
+        Below five hundred rows more, for there a column costs less than a round.
     smoothing : {"halving", "fixed"}
         A coarse smoothing, halved each time its own accuracy is reached, and weights that are nearly the best; or the
         smoothing that the accuracy asked needs, from the start, and the best weights, as in the paper.
@@ -59,8 +62,13 @@ class TotallyCorrective(Booster):
         return first_state(game, self.smoothing, previous)
 
     def ask(self, game: Game, state: State) -> Answer:
-        used = int(np.count_nonzero(state.w))
-        return game.oracle.best(state.d, max(_COLUMNS, used // 8) if self.columns is None else self.columns)
+        # Where the weights are the best of their hypotheses, all those in use have this edge.
+        price = max(game.rows.add(kernels.dot(state.d, state.z, game.rows.threads)), 0.0) / game.budget
+        return game.oracle.beating(state.d, price, self.columns or self._enough(state))
+
+    @staticmethod
+    def _enough(state: State) -> int:
+        return max(_COLUMNS, int(np.count_nonzero(state.w)) // 8, _CELLS // len(state.d))
 
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
         return reached(game, state.certificate)

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import CapsuleType
 
 _Doubles = NDArray[np.float64]
 _Ints = NDArray[np.int32]
@@ -296,6 +297,13 @@ def signed_slope(edges: _Doubles, change: _Doubles, eta: float, step: float) -> 
 def stump_count(search: StumpSearch) -> int: ...
 def stump_edges(search: StumpSearch, d: _Doubles, out: _Doubles, threads: int = 1) -> float: ...
 def stump_margins(search: StumpSearch, weights: _Doubles, out: _Doubles, threads: int = 1) -> None: ...
+def stump_runs(code_sums: _Doubles, cuts: int, missing: bool, price: float) -> list[tuple[int, int, float]]: ...
+
+# ---- quadratics
+
+def minimise_quadratic(
+    H: _Doubles, c: _Doubles, budget: float, directed: NDArray[np.bool], x: _Doubles, posv: CapsuleType
+) -> bool: ...
 
 # ---- diagrams
 

@@ -64,6 +64,13 @@ class Oracle(ABC):
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         """The k best hypotheses under the weights d (d >= 0, sum at most 1); ties go to the lowest index."""
 
+    def beating(self, d: np.ndarray, price: float, k: int) -> Answer:
+        """The best hypothesis, and others worth adding with it to a master whose hypotheses have edges up to `price`.
+
+        A learner whose best ones are near copies of each other answers with different ones.
+        """
+        return self.best(d, k)
+
     @abstractmethod
     def column(self, hypothesis: Hypothesis) -> np.ndarray:
         """y_i h(x_i) of one hypothesis."""

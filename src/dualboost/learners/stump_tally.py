@@ -8,7 +8,7 @@ import numpy as np
 
 from dualboost.data import MISSING, Bins
 
-__all__ = ["Stump", "listed_stumps", "tally_stumps"]
+__all__ = ["Stump", "code_sums", "listed_stumps", "stored_columns", "tally_stumps"]
 
 Stump = tuple[int, int, int]
 
@@ -16,7 +16,7 @@ Stump = tuple[int, int, int]
 def listed_stumps(bins: Bins) -> list[Stump]:
     """The constant, then each feature's stumps by cut; missing values left, then right."""
     stumps = [(-1, 0, 0)]
-    for feature, _ in _stored(bins):
+    for feature, _ in stored_columns(bins):
         cuts, missing = int(bins.cut_counts[feature]), bool(bins.has_missing[feature])
         for cut in range(cuts):
             stumps += [(feature, cut, 0), (feature, cut, 1)] if missing else [(feature, cut, 0)]
@@ -29,21 +29,21 @@ def tally_stumps(bins: Bins, y: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, 
     """(right, wrong) of each stump of `listed_stumps`: one pass over the codes of each feature."""
     positive, negative = np.where(y > 0, d, 0.0), np.where(y > 0, 0.0, d)
     parts = [np.array([positive.sum()])]
-    for feature, where in _stored(bins):
-        sums = [_code_sums(bins, where, part) for part in (positive, negative)]
+    for feature, where in stored_columns(bins):
+        sums = [code_sums(bins, where, part) for part in (positive, negative)]
         parts.append(_right(sums, int(bins.cut_counts[feature]), bool(bins.has_missing[feature])))
     right = np.concatenate(parts)
     return right, d.sum() - right
 
 
-def _stored(bins: Bins) -> Iterator[tuple[int, tuple[str, int]]]:
+def stored_columns(bins: Bins) -> Iterator[tuple[int, tuple[str, int]]]:
     """(feature, where its codes are), by feature."""
     dense = [(int(f), ("dense", k)) for k, f in enumerate(bins.dense_features)]
     sparse = [(int(f), ("sparse", s)) for s, f in enumerate(bins.sparse_features)]
     yield from sorted(dense + sparse)
 
 
-def _code_sums(bins: Bins, where: tuple[str, int], d: np.ndarray) -> np.ndarray:
+def code_sums(bins: Bins, where: tuple[str, int], d: np.ndarray) -> np.ndarray:
     """The weight on each code of one column."""
     kind, k = where
     if kind == "dense":

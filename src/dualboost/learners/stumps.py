@@ -21,10 +21,12 @@ from dualboost.learners.base import Answer, Hypothesis, Listed, Oracle, Predicto
 from dualboost.learners.categories import checked_columns, without_features
 from dualboost.learners.monotone import MonotoneOracle, checked_directions, directions_for
 from dualboost.learners.stump_index import StumpIndex
-from dualboost.learners.stump_tally import Stump, listed_stumps, tally_stumps
+from dualboost.learners.stump_tally import Stump, code_sums, listed_stumps, stored_columns, tally_stumps
 from dualboost.rows import Rows
 
 __all__ = ["StumpOracle", "StumpScores", "Stumps"]
+
+_SAME = 1e-12  # edges closer than this count as equal
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ class StumpOracle(Averaging, Listed):
     def __init__(self, bins: Bins, y: np.ndarray, rows: Rows):
         self.bins, self.y, self.rows = bins, y, rows
         self.search = kernels.StumpSearch(*bins.search_arrays(y))
-        self.index = StumpIndex(bins.cut_counts, bins.has_missing & bins.stored)
+        self._cuts = bins.cut_counts
+        self.index = StumpIndex(self._cuts, bins.has_missing & bins.stored)
         self.log_size = float(np.log(2 * len(self.index)))
         self._kept: tuple[np.ndarray, np.ndarray, float] | None = None
 
@@ -103,6 +106,34 @@ class StumpOracle(Averaging, Listed):
         features, cuts, sides, edges, bound = self.search.best(d, k, self.rows.threads)
         stumps = list(zip(features.tolist(), cuts.tolist(), sides.tolist(), strict=True))
         return Answer(stumps, [self.column(stump) for stump in stumps], edges, bound)
+
+    def beating(self, d: np.ndarray, price: float, k: int) -> Answer:
+        """Different cuts of one feature too: the best of each run of cuts whose edges beat the price.
+
+        A run that belongs to the k best is one of a feature that does.
+        """
+        answer = self.best(d, k)
+        found = dict(zip(answer.hypotheses, answer.edges, strict=True))
+        signed = d * self.y
+        for stump, edge in zip(answer.hypotheses, answer.edges, strict=True):
+            if stump[0] >= 0 and self._cuts[stump[0]] > 1:
+                found |= self._runs_beside(stump[0], signed, price, abs(edge))
+        if len(found) == len(answer.hypotheses):
+            return answer
+        others = sorted((s for s in found if s != answer.hypotheses[0]), key=lambda s: (-abs(found[s]), s))
+        stumps = [answer.hypotheses[0], *others[: k - 1]]
+        edges = np.array([found[stump] for stump in stumps])
+        return Answer(stumps, [self.column(stump) for stump in stumps], edges, answer.bound)
+
+    def _runs_beside(self, feature: int, signed: np.ndarray, price: float, best: float) -> dict[Stump, float]:
+        """The best stump of each run of cuts of this feature, with its edge, but for the run of its best edge."""
+        sums = self.rows.add(code_sums(self.bins, self._places[feature], signed))
+        tops = kernels.stump_runs(sums, int(self._cuts[feature]), bool(self.bins.has_missing[feature]), price)
+        return {(feature, cut, side): edge for cut, side, edge in tops if abs(edge) < best - _SAME}
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[str, int]]:
+        return dict(stored_columns(self.bins))
 
     def average(self, d: np.ndarray, eta: float) -> tuple[Answer, float]:
         edges, bound = self.all_edges(d)

@@ -80,10 +80,11 @@ class SoftMargin(Loss):
         if self.bound_set.radius == 0:
             return np.zeros((len(columns), len(columns)))  # one feasible d: F is linear
         moving = self.bound_set.responsive(d)
-        d, columns = d[moving], columns[:, moving]
+        d, centred = d[moving], np.compress(moving, columns, axis=1)
         rows, mass = self.bound_set.rows, self.bound_set.rows.add(float(d.sum()))
-        # A covariance: centred first, or rounding makes it indefinite where d sits on a few equal rows.
-        centred = columns - rows.add(columns @ d)[:, None] / max(mass, 1e-300)
+        # A covariance: centred first, or rounding makes it indefinite where d sits on a few equal rows. In place: new
+        # memory would cost more than the arithmetic.
+        centred -= rows.add(centred @ d)[:, None] / max(mass, 1e-300)
         centred *= np.sqrt(d)
         return self.eta * rows.add(centred @ centred.T)  # of itself: half the work
 

@@ -1,0 +1,181 @@
+// A convex quadratic over the l1 ball or over x >= 0, by an active set (in the manner of Lawson and Hanson).
+// The faces have tens of coordinates and are visited thousands of times: in Python the calls would cost more than the
+// arithmetic. The linear systems are LAPACK's, by the function pointer that SciPy publishes.
+#include "common.hpp"
+
+namespace dualboost {
+namespace {
+
+using Posv = void (*)(char *, int *, int *, double *, int *, double *, int *, int *);
+
+// SciPy names its capsules by their C types, where its own name of double is mangled.
+Posv posv_of(const nb::capsule &capsule) {
+    const std::string name = capsule.name() ? capsule.name() : "";
+    require(name.rfind("void (char *, int *, int *, ", 0) == 0 && std::count(name.begin(), name.end(), ',') == 7,
+            "posv is the capsule of dposv in scipy.linalg.cython_lapack.");
+    return reinterpret_cast<Posv>(capsule.data());
+}
+
+struct Quadratic {
+    const double *H, *c;
+    int n;
+    double budget, ridge;
+    const bool *directed;  // x >= 0 there
+    Posv posv;
+};
+
+class Faces {
+  public:
+    Faces(const Quadratic &problem, double *x)
+        : p(problem), x(x), slope(problem.n), sign(problem.n), used(), matrix(), target() {
+        for (int j = 0; j < p.n; ++j) sign[j] = x[j] > 0 ? 1 : x[j] < 0 ? -1 : 0;
+    }
+
+    // From face to face. Each visit to a new face lowers the value, which makes it end. False: H is not convex.
+    bool run() {
+        double largest = 1.0;
+        for (int j = 0; j < p.n; ++j) largest = std::max(largest, std::abs(p.c[j]));
+        for (int visit = 0; visit < 20 * p.n + 20; ++visit) {
+            // All at once finds most of the face; one by one is what is sure to end.
+            const bool at_once = visit < kAtOnce;
+            double price = 0.0;
+            if (!minimise_on_face(at_once, price)) return false;
+            differentiate();
+            if (!enter(at_once, price + 1e-12 * largest)) break;
+        }
+        return true;
+    }
+
+  private:
+    static constexpr int kAtOnce = 3;
+    const Quadratic &p;
+    double *x;
+    std::vector<double> slope;
+    std::vector<int> sign, used;
+    std::vector<double> matrix, target;  // of the face; the second column of `target` is the pull of the budget
+
+    // Moves x to the minimiser over the coordinates of these signs, dropping those that turn.
+    bool minimise_on_face(bool at_once, double &price) {
+        while (true) {
+            used.clear();
+            for (int j = 0; j < p.n; ++j)
+                if (sign[j]) used.push_back(j);
+            if (used.empty()) return true;
+            if (!solve_face(price)) return false;
+            if (at_once ? !drop_turned() : !walk_to_turn()) return true;
+            price = 0.0;
+        }
+    }
+
+    // target = argmin over the face with sum(sign * x) <= budget; the price is the multiplier of that constraint.
+    bool solve_face(double &price) {
+        int k = static_cast<int>(used.size()), two = 2, failed = 0;
+        char triangle = 'U';  // ours by rows is LAPACK's by columns
+        matrix.resize(static_cast<size_t>(k) * k);
+        target.resize(static_cast<size_t>(2) * k);
+        for (int a = 0; a < k; ++a) {
+            const double *row = p.H + static_cast<int64_t>(used[a]) * p.n;
+            double *out = matrix.data() + static_cast<int64_t>(a) * k;
+            for (int b = 0; b <= a; ++b) out[b] = row[used[b]];
+            out[a] += p.ridge;
+            target[a] = p.c[used[a]];
+            target[k + a] = sign[used[a]];
+        }
+        p.posv(&triangle, &k, &two, matrix.data(), &k, target.data(), &k, &failed);
+        if (failed) return false;
+        double mass = 0.0, pulled = 0.0;
+        for (int a = 0; a < k; ++a) {
+            mass += sign[used[a]] * target[a];
+            pulled += sign[used[a]] * target[k + a];
+        }
+        price = std::max(0.0, (mass - p.budget) / pulled);
+        for (int a = 0; a < k; ++a) target[a] -= price * target[k + a];
+        return true;
+    }
+
+    bool turns(size_t a) const { return target[a] * sign[used[a]] < 0; }
+
+    void leave(int j) {
+        x[j] = 0.0;
+        sign[j] = 0;
+    }
+
+    // To the target, or away with all that would turn: true if there were any.
+    bool drop_turned() {
+        bool any = false;
+        for (size_t a = 0; a < used.size(); ++a) any = any || turns(a);
+        for (size_t a = 0; a < used.size(); ++a) {
+            if (!any) x[used[a]] = target[a];
+            else if (turns(a)) leave(used[a]);
+        }
+        return any;
+    }
+
+    // Towards the target, as far as the first coordinate that would turn; that one leaves.
+    bool walk_to_turn() {
+        double share = 1.0;
+        for (size_t a = 0; a < used.size(); ++a)
+            if (turns(a)) share = std::min(share, share_of(a));
+        bool any = false;
+        for (size_t a = 0; a < used.size(); ++a) {
+            const bool first = turns(a) && share_of(a) == share;
+            any = any || turns(a);
+            if (first) leave(used[a]);
+            else x[used[a]] += share * (target[a] - x[used[a]]);
+        }
+        return any;
+    }
+
+    double share_of(size_t a) const { return x[used[a]] / (x[used[a]] - target[a]); }
+
+    // slope = c - H x
+    void differentiate() {
+        std::copy(p.c, p.c + p.n, slope.begin());
+        for (const int j : used) {
+            if (!sign[j]) continue;
+            const double *row = p.H + static_cast<int64_t>(j) * p.n;
+            const double at = x[j];
+            for (int i = 0; i < p.n; ++i) slope[i] -= at * row[i];
+            slope[j] -= at * p.ridge;
+        }
+    }
+
+    // Those whose slope beats the price of the budget enter: all of them, or the best.
+    bool enter(bool at_once, double price) {
+        int best = -1;
+        for (int j = 0; j < p.n; ++j) {
+            if (sign[j] || !(gain(j) > price)) continue;
+            if (best < 0 || gain(j) > gain(best)) best = j;
+        }
+        if (best < 0) return false;
+        for (int j = at_once ? 0 : best; j < (at_once ? p.n : best + 1); ++j)
+            if (!sign[j] && gain(j) > price) sign[j] = slope[j] > 0 ? 1 : -1;
+        return true;
+    }
+
+    double gain(int j) const { return p.directed[j] ? slope[j] : std::abs(slope[j]); }
+};
+
+// x, in place: argmin of x'Hx/2 - c'x over |x|_1 <= budget, x >= 0 where directed; false if H is not convex.
+bool minimise_quadratic(Grid<const double> H, Vector<const double> c, double budget, Vector<const bool> directed,
+                        Vector<double> x, nb::capsule posv) {
+    const size_t n = x.shape(0);
+    require(n < (1u << 15), "A quadratic has at most 32,767 variables.");
+    require(H.shape(0) == n && H.shape(1) == n && c.shape(0) == n && directed.shape(0) == n,
+            "H, c, directed and x must have the same length.");
+    require(budget > 0, "The budget must be positive.");
+    double largest = 1.0;
+    for (size_t j = 0; j < n; ++j) largest = std::max(largest, H.data()[j * n + j]);
+    const Quadratic problem{H.data(), c.data(), static_cast<int>(n), budget, 1e-13 * largest, directed.data(), posv_of(posv)};
+    nb::gil_scoped_release free;
+    return Faces(problem, x.data()).run();
+}
+
+}  // namespace
+
+void bind_quadratic(nb::module_ &m) {
+    m.def("minimise_quadratic", &minimise_quadratic, nb::arg("H").noconvert(), nb::arg("c").noconvert(),
+          nb::arg("budget"), nb::arg("directed").noconvert(), nb::arg("x").noconvert(), nb::arg("posv"));
+}
+
+}  // namespace dualboost

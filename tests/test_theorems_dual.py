@@ -328,7 +328,7 @@ def test_remark_40():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="Exponential"):
+    with pytest.raises(ValueError, match="add up"):
         dual_optimum(SCHAPIRE, SoftMargin(Simplex()))
     with pytest.raises(ValueError, match="rates are known"):
         Constants.of(SoftMargin(Simplex()), Rows.of(3))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualboost.diagnosis.dual import dual_optimum
-from dualboost.losses import Exponential, Loss
+from dualboost.losses import Separable
 from dualboost.master import BalancedBox
 from dualboost.rows import Rows
 
@@ -50,8 +50,12 @@ class Course:
     """The largest distance of an iterate's core weights from the balanced ones in the box."""
 
     @classmethod
-    def of(cls, A: np.ndarray, margins: np.ndarray, loss: Loss, core: np.ndarray, rows: Rows | None = None) -> Course:
+    def of(
+        cls, A: np.ndarray, margins: np.ndarray, loss: Separable, core: np.ndarray, rows: Rows | None = None
+    ) -> Course:
         """Of the margins of each round, shape (T, m), the first row first, on a matrix with this hard core."""
+        if not (isinstance(loss, Separable) and loss.concave_bend):
+            raise ValueError(f"The rates along a run need a loss whose bend is concave, which {loss!r} does not claim.")
         rows = Rows.of(A.shape[0]) if rows is None else rows
         best = dual_optimum(A, loss, core, np.array(rows.prior))
         bound = loss.bind(rows)
@@ -68,8 +72,8 @@ class Course:
         return cls(bound.value(margins[0]), best.value, gamma, curvature, float(near.max(initial=0.0)))
 
 
-def _least_curvature(loss: Loss, d: np.ndarray, prior: np.ndarray) -> float:
-    """Of weights at the ends of the box: the second derivative is smallest at an end."""
+def _least_curvature(loss: Separable, d: np.ndarray, prior: np.ndarray) -> float:
+    """Of weights at the ends of the box: a concave second derivative is smallest at an end."""
     if not len(d):
         return 0.0
-    return float((d if isinstance(loss, Exponential) else d * (1 - d / prior)).min())
+    return float((prior * loss.bend(d / prior)).min())

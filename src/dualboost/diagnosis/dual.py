@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost.diagnosis.hard_core import diagnose
-from dualboost.losses import Exponential, Logistic, Loss
+from dualboost.losses import Exponential, Loss, Separable
 from dualboost.master import minimise_attained
 from dualboost.rows import Rows
 
@@ -45,7 +45,8 @@ def dual_optimum(A, loss: Loss | None = None, core: np.ndarray | None = None, sa
     ----------
     A : array or sparse matrix of shape (m, n)
         A[i, j] = y_i h_j(x_i).
-    loss : Exponential or Logistic, default Exponential()
+    loss : Separable, default Exponential()
+        Exponential(), Logistic(), or one of your own.
     core : bool array of shape (m,), optional
         The hard core, if it is known: `diagnose(A).hard_core`.
     sample_weight : array of shape (m,), optional
@@ -81,11 +82,9 @@ def bregman_projection(A, d: np.ndarray, loss: Loss | None = None, core: np.ndar
     rows = Rows.of(A.shape[0])
     core = diagnose(A).hard_core if core is None else np.asarray(core, dtype=bool)
     share = np.asarray(d, dtype=np.float64) / rows.prior
-    high = 1.0 if isinstance(loss, Logistic) else np.inf
-    if share.shape != core.shape or not np.all((share > 0) & (share < high)):
+    if share.shape != core.shape or not np.all((share > 0) & np.isfinite(loss.dual(share + 1e-9))):
         raise ValueError("d must hold one positive weight per row, below the row's prior for the logistic loss.")
-    offset = -np.log(share) if high == np.inf else np.log1p(-share) - np.log(share)
-    return _on_core(A, loss, core, rows, offset).psi
+    return _on_core(A, loss, core, rows, -loss.where_slope(share)).psi
 
 
 def suboptimality(loss: Loss, z: np.ndarray, psi: np.ndarray, edge: float) -> float:
@@ -111,7 +110,7 @@ def suboptimality(loss: Loss, z: np.ndarray, psi: np.ndarray, edge: float) -> fl
     return loss.value(z) + loss.conjugate(psi)
 
 
-def _on_core(A: np.ndarray, loss: Loss, core: np.ndarray, rows: Rows, offset: np.ndarray) -> DualOptimum:
+def _on_core(A: np.ndarray, loss: Separable, core: np.ndarray, rows: Rows, offset: np.ndarray) -> DualOptimum:
     psi, w = np.zeros(len(core)), np.zeros(A.shape[1])
     if not core.any():
         return DualOptimum(psi, w, 0.0, 0.0, 0.0)
@@ -141,8 +140,8 @@ def _rows(A: np.ndarray, sample_weight) -> Rows:
     return rows
 
 
-def _smooth(loss: Loss | None) -> Loss:
+def _smooth(loss: Loss | None) -> Separable:
     loss = Exponential() if loss is None else loss
-    if not isinstance(loss, (Exponential, Logistic)):
-        raise ValueError(f"The dual is computed for Exponential() and Logistic(), not {loss!r}.")
+    if not isinstance(loss, Separable):
+        raise ValueError(f"The dual is computed for losses that add up over the rows, as Logistic(), not for {loss!r}.")
     return loss

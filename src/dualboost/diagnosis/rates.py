@@ -11,7 +11,7 @@ from math import ceil, log, log1p
 
 import numpy as np
 
-from dualboost.losses import Exponential, Logistic, Loss
+from dualboost.losses import Exponential, Logistic, Loss, Separable
 from dualboost.rows import Rows
 
 __all__ = ["SEARCHES", "Constants", "Promise", "promises", "theorem_21", "theorem_23", "theorem_27"]
@@ -44,13 +44,11 @@ class Constants:
             raise ValueError(f"search must be one of {', '.join(map(repr, SEARCHES))}, not {search!r}.")
         if not 0 < c0 <= 1:
             raise ValueError(f"c0 is the share of the largest edge that the learner finds, in (0, 1], not {c0!r}.")
-        if isinstance(loss, Exponential):
-            return cls(1.0, 1.0, SEARCHES[search] / c0**2)
-        if isinstance(loss, Logistic):
-            # No row's loss exceeds log 2 / (its share of the weight); g / g' grows with g, up to there.
-            most = log(2.0) / float(rows.prior.min())
-            return cls(1.0, most / -float(np.expm1(-most)), SEARCHES[search] / c0**2)
-        raise ValueError(f"The rates are known for Exponential() and Logistic(), not {loss!r}.")
+        if not isinstance(loss, Separable):
+            raise ValueError(f"The rates are known for losses that add up over the rows, not for {loss!r}.")
+        # No row's loss exceeds that of the start over the row's share of the weight.
+        most = float(loss.g(np.zeros(1))[0]) / float(rows.prior.min())
+        return cls(loss.eta, loss.beta(most), SEARCHES[search] / c0**2)
 
 
 def _geometric(start: float, share: float, t) -> np.ndarray:

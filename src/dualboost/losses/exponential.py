@@ -52,3 +52,7 @@ class Exponential(Separable):
     @property
     def self_concordant(self) -> bool:
         return True
+
+    @property
+    def concave_bend(self) -> bool:
+        return True

@@ -58,3 +58,7 @@ class Logistic(Separable):
     @property
     def self_concordant(self) -> bool:
         return True
+
+    @property
+    def concave_bend(self) -> bool:
+        return True

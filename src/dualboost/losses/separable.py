@@ -60,6 +60,11 @@ class Separable(Loss):
     def self_concordant(self) -> bool:
         """Whether |g'''| <= g'': then the curvature along a line grows no faster than e^step."""
 
+    @property
+    def concave_bend(self) -> bool:
+        """Whether `bend` is concave: then it is smallest at an end of an interval, as the rates along a run need."""
+        return False
+
     # ---- what follows from it
 
     def bind(self, rows: Rows) -> Self:
@@ -71,6 +76,15 @@ class Separable(Loss):
         if self.rows is None:
             raise ValueError(f"Bind the loss to rows first: {type(self).__name__}().bind(Rows.of(m)).")
         return self.rows
+
+    def where_slope(self, s: np.ndarray) -> np.ndarray:
+        """The x with g'(x) = s, for slopes that g has: by bisection, as g' rises."""
+        low, high = np.full(np.shape(s), -800.0), np.full(np.shape(s), 800.0)
+        for _ in range(70):
+            middle = (low + high) / 2
+            beyond = self.slope(middle) >= s
+            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        return high
 
     def value(self, z: np.ndarray) -> float:
         return self._mean(self.g(-z))
@@ -138,6 +152,7 @@ def check_family(loss: Separable, rows: int = 100, points: int = 400) -> None:
         (np.all(np.abs(second - bend) <= room), "bend(s) is not the second derivative of g where the slope is s"),
         (np.all(bend[x <= 15] > 0), "g'' must be above 0"),  # further right it may be lost to rounding
         (not loss.self_concordant or np.all(third <= bend[1:-1] * (1 + 1e-2) + 1e-9), "|g'''| exceeds g''"),
+        (not loss.concave_bend or _concave(loss, slope), "bend(s) is not concave"),
         (g[0] <= 1e-3 * g[-1] and np.all(g > 0), "g must be above 0 and go to 0 at minus infinity"),
         (np.all(bend <= loss.eta * g * (1 + 1e-9)), f"g'' exceeds eta g for eta = {loss.eta:g}"),
         (np.all(g <= loss.beta(level) * slope * (1 + 1e-9)), "g exceeds beta g' on the level set of the start"),
@@ -146,6 +161,13 @@ def check_family(loss: Separable, rows: int = 100, points: int = 400) -> None:
             raise ValueError(
                 f"{name} is not a loss that coordinate descent is proved for: {sentence}; correct the class."
             )
+
+
+def _concave(loss: Separable, slopes: np.ndarray) -> bool:
+    """At the middle of any two slopes, as far as these can show."""
+    pairs = slopes[:, None], slopes[None, ::7]
+    ends = (loss.bend(pairs[0]) + loss.bend(pairs[1])) / 2
+    return bool(np.all(loss.bend((pairs[0] + pairs[1]) / 2) >= ends - 1e-9 * np.abs(ends) - 1e-12))
 
 
 def _reach(loss: Separable, level: float) -> float:

@@ -8,10 +8,11 @@ from numbers import Integral
 
 import numpy as np
 
+from dualboost import kernels
 from dualboost.game import Game, State
 from dualboost.learners.base import Answer, Hypothesis
 
-__all__ = ["Booster", "Burst", "check_columns", "kept_columns"]
+__all__ = ["Booster", "Burst", "check_columns", "kept_columns", "price_in_use"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,11 @@ def check_columns(columns: int) -> None:
     """Refuse a number of hypotheses a round that is not a whole number of at least 1."""
     if not isinstance(columns, Integral) or isinstance(columns, bool) or columns < 1:
         raise ValueError(f"columns is a number of hypotheses a round: a whole number of at least 1, not {columns!r}.")
+
+
+def price_in_use(game: Game, state: State) -> float:
+    """The average edge of the hypotheses in use; the edge of them all, where the weights are the best of theirs."""
+    return max(game.rows.add(kernels.dot(state.d, state.z, game.rows.threads)), 0.0) / game.budget
 
 
 def kept_columns(game: Game, hypotheses: list[Hypothesis], answer: Answer) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dualboost.boosters.base import Booster, Burst, check_columns
+from dualboost.boosters.base import Booster, Burst, check_columns, price_in_use
 from dualboost.boosters.column_generation import Collected, first_program_state, new_atoms, optimum, proved_by_program
 from dualboost.game import Game, State
 from dualboost.learners.base import Answer
@@ -50,7 +50,7 @@ class LPBoost(Booster):
         return first_program_state(game, "LPBoost", previous)
 
     def ask(self, game: Game, state: State) -> Answer:
-        return game.oracle.best(state.d, self.columns)
+        return game.oracle.beating(state.d, price_in_use(game, state), self.columns)
 
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
         return proved_by_program(game, state, answer)

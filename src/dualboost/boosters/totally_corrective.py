@@ -11,8 +11,7 @@ from math import ceil
 
 import numpy as np
 
-from dualboost import kernels
-from dualboost.boosters.base import Booster, Burst, check_columns, kept_columns
+from dualboost.boosters.base import Booster, Burst, check_columns, kept_columns, price_in_use
 from dualboost.boosters.corrective import first_state, smoothed_gap, smoothing_of
 from dualboost.game import Game, State, reached
 from dualboost.learners.base import Answer, Directed
@@ -62,9 +61,7 @@ class TotallyCorrective(Booster):
         return first_state(game, self.smoothing, previous)
 
     def ask(self, game: Game, state: State) -> Answer:
-        # Where the weights are the best of their hypotheses, all those in use have this edge.
-        price = max(game.rows.add(kernels.dot(state.d, state.z, game.rows.threads)), 0.0) / game.budget
-        return game.oracle.beating(state.d, price, self.columns or self._enough(state))
+        return game.oracle.beating(state.d, price_in_use(game, state), self.columns or self._enough(state))
 
     @staticmethod
     def _enough(state: State) -> int:

@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import dualboost.estimators.bagging as bagging
 from dualboost import LogisticDifferenceClassifier, LogisticMixtureClassifier, load_model, save_model
 from dualboost.boosters import Leveraging
-from dualboost.estimators.bagging import Bags, deal, try_out
-from dualboost.estimators.noisy import estimated_rate, scale_and_rate
+from dualboost.estimators.bagging import BagParts, Bags, deal, try_out
+from dualboost.estimators.noise_rate import estimated_rate, scale_and_rate
 from dualboost.estimators.validation import TrainingData
 from dualboost.learners import LeafTrees, Stumps
 from dualboost.losses import LogisticMixture
@@ -160,13 +160,14 @@ def test_the_compiled_fits_are_those_of_the_loop():
     data, rows = TrainingData(X, (signs > 0).astype(int), None, np.array([0, 1]), None, 200, {}), Rows.of(200)
     bags = Bags(np.array([rng.random(200) < 0.6 for _ in range(3)]))
     learner, booster = LeafTrees(4, 255, 0.02), Leveraging("difference", step="newton", shrink=0.4)
-    one = try_out(data, rows, bags, (learner, LogisticMixture(0.1), booster), 12)
+    parts = BagParts(learner, LogisticMixture(0.1), booster)
+    one = try_out(data, rows, bags, parts, 12)
 
-    fits = [bagging._AnyFit(data, (learner, LogisticMixture(0.1), booster), inside, rows) for inside in bags.inside]
+    fits = [bagging._AnyFit(data, parts, inside, rows) for inside in bags.inside]
     for _ in range(one.rounds):
         for fit in fits:
             fit.advance()
-    compiled = bagging._fits(data, rows, bags, (learner, LogisticMixture(0.1), booster))
+    compiled = bagging._fits(data, rows, bags, parts)
     for fit, slow in zip(compiled, fits, strict=True):
         for _ in range(one.rounds):
             fit.advance()

@@ -19,11 +19,15 @@ from dualboost.estimators.noisy import LogisticMixtureClassifier
 from dualboost.estimators.validation import predict_input
 from dualboost.labels import as_labels
 from dualboost.losses import LogisticMixture
+from dualboost.rows import Rows
+from dualboost.sets import Capped
 
 __all__ = ["Audit", "audit"]
 
 _NOTES = 3  # features named for a row
 _NO_SIGNAL = "the labels carry no signal"
+_IN_THE_HARD_CORE = "in the hard core (the same row has another label elsewhere)"
+_AT_THE_CAP = "at the cap of the soft margin"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +45,10 @@ class Audit:
     noise_rate : float
         The estimated share of wrong labels.
     contradicted : ndarray of shape (n,), bool
-        Whether the same row occurs with another label.
+        Whether the same row occurs with another label: it is in the hard core, whatever the hypotheses are.
+    at_cap : ndarray of shape (n,), bool
+        Whether the soft margin of these margins, with nu the noise rate, gives the row all the weight that it may have:
+        it is one of the rows that a soft margin gives up.
     status : str
         "ok", or that the labels carry no signal.
 
@@ -61,6 +68,7 @@ class Audit:
     margin: np.ndarray
     noise_rate: float
     contradicted: np.ndarray
+    at_cap: np.ndarray
     status: str
     reasons: dict[int, list[tuple[str, float]]] = field(repr=False)
     """For the most suspicious rows: the features that speak most against the label, and how much."""
@@ -88,6 +96,13 @@ class Audit:
         mask[chosen] = True
         return mask
 
+    def why(self, row: int) -> str:
+        """What speaks against the label of this row, in words; the features of the most suspicious rows only."""
+        words = [", ".join(name for name, _ in self.reasons.get(int(row), []))]
+        words.append(_IN_THE_HARD_CORE * bool(self.contradicted[row]))
+        words.append(_AT_THE_CAP * bool(self.at_cap[row]))
+        return "; ".join(filter(None, words))
+
     def records(self, count: int = 20) -> list[dict[str, Any]]:
         """The most suspicious rows as plain records."""
         return [
@@ -98,6 +113,7 @@ class Audit:
                 "probability": float(self.probability[i]),
                 "margin": float(self.margin[i]),
                 "contradicted": bool(self.contradicted[i]),
+                "at_cap": bool(self.at_cap[i]),
                 "against": ", ".join(name for name, _ in self.reasons.get(int(i), [])),
             }
             for i in self.ranking[:count]
@@ -143,7 +159,7 @@ def audit(X, y, *, cv=None, feature_names=None, model=None, random_state=0) -> A
     >>> {10, 200} <= set(report.find_label_issues(count=30, return_indices_ranked=True).tolist())
     True
     >>> sorted(report.records(1)[0])
-    ['against', 'contradicted', 'given', 'margin', 'probability', 'row', 'suggested']
+    ['against', 'at_cap', 'contradicted', 'given', 'margin', 'probability', 'row', 'suggested']
     """
     names, table, labels = _checked(X, y, feature_names)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -157,8 +173,9 @@ def audit(X, y, *, cv=None, feature_names=None, model=None, random_state=0) -> A
         scores = np.column_stack([-scores, scores])
     margin, suggested = _margins(scores, codes)
     probability = _probability(judged, codes)
+    rate = _overall_rate(judged, sides)
     report = Audit(
-        labels, classes[suggested], probability, margin, _overall_rate(judged, sides), contradictions(table, codes),
+        labels, classes[suggested], probability, margin, rate, contradictions(table, codes), at_the_cap(margin, rate),
         _NO_SIGNAL if all(found.status for found in judged) else "ok", {},
     )  # fmt: skip
     _explain(report, table, names, judged, codes)
@@ -259,6 +276,15 @@ def contradictions(table, codes: np.ndarray) -> np.ndarray:
     np.minimum.at(low, group, codes)
     np.maximum.at(high, group, codes)
     return (low < high)[group]
+
+
+def at_the_cap(margin: np.ndarray, rate: float) -> np.ndarray:
+    """The rows to which the worst weights for these margins, with the cap 1 / (rate * n), give as much as they may."""
+    if not 0 < rate < RATES[1]:
+        return np.zeros(len(margin), dtype=bool)
+    nu = max(rate, 1 / len(margin))
+    worst = Capped(nu=nu).bind(Rows.of(len(margin))).vertex(-margin)
+    return worst >= (1 - 1e-9) / (nu * len(margin))
 
 
 def _explain(report: Audit, table, names: list[str], judged: list[_Judged], codes: np.ndarray) -> None:

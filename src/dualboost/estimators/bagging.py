@@ -21,16 +21,28 @@ from dualboost.game import INTERRUPTED, Best, Game, Pool, State, rounds
 from dualboost.learners import LeafTrees, Learner, Predictor
 from dualboost.learners.leaf_trees import LeafOracle, LeafTree
 from dualboost.losses import LogisticMixture
+from dualboost.losses.logistic_difference import bounded_value
 from dualboost.rows import Rows
 
-__all__ = ["Average", "Bags", "Trial", "deal", "try_out"]
+__all__ = ["Average", "BagParts", "Bags", "Trial", "deal", "loss_where", "mean_margins", "try_out"]
 
 _LEFT_OUT = 0.37  # what a bootstrap sample does not hold
-_AT_ONCE = 8  # compiled rounds between two looks
+_AT_ONCE = 8  # compiled rounds between two looks...
+_ROWS_AT_ONCE = 200_000  # ...and fewer where they take long: so many rows in all
 _PATIENCE = 8  # rounds without progress on the rows left out
 
 
-Parts = tuple[Learner, LogisticMixture, Leveraging]
+@dataclass(frozen=True, eq=False)
+class BagParts:
+    """What the fits have in common."""
+
+    learner: Learner
+    loss: LogisticMixture
+    booster: Leveraging
+    oracle: LeafOracle | None = None
+    """The learner with the rows, where that is at hand."""
+    start: np.ndarray | None = None
+    """(bags, rows): margins to begin with, for compiled rounds; none is 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +97,14 @@ class Trial:
     """Side-by-side fits of one learner and loss, cut at the round that was best on the rows left out."""
 
     predictor: Average
-    loss: LogisticMixture
     out_margins: np.ndarray
     """y times the mean vote of the fits that have not seen the row; NaN where all have."""
     out_loss: float
     """The loss of these margins; what trials are compared by."""
     history: np.ndarray
-    """The mean loss in the bags, of each round that is kept."""
+    """The mean loss in the bags, at the start that was given and after each round that is kept."""
     rounds: int
+    parts: BagParts
     cut: str = ""
     """Why the fits were broken off before they had found their best round, if they were."""
 
@@ -124,16 +136,15 @@ class _Fit(ABC):
 class _AnyFit(_Fit):
     """Of any learner: the common loop on the rows of the bag."""
 
-    def __init__(self, data: TrainingData, parts: Parts, inside: np.ndarray, rows: Rows):
+    def __init__(self, data: TrainingData, parts: BagParts, inside: np.ndarray, rows: Rows):
         self.losses = []
-        learner, loss, booster = parts
         train, self.out = np.flatnonzero(inside), np.flatnonzero(~inside)
         weights = len(train) if rows.uniform else np.ascontiguousarray(rows.prior[train])
         part = Rows.of(weights, rows.threads)
-        self._oracle = data.bound(learner, part, train)
+        self._oracle = data.bound(parts.learner, part, train)
         self._X, self._signs = data.X[self.out], data.signs[self.out]
-        game = Game(loss.bind(part), self._oracle, part, budget=np.inf, tol=1e-9)
-        self._run: Iterator = rounds(game, booster)
+        game = Game(parts.loss.bind(part), self._oracle, part, budget=np.inf, tol=1e-9)
+        self._run: Iterator = rounds(game, parts.booster)
         self._state: State = next(self._run)[0]
         self.margins = np.zeros(len(self.out))
         self._votes: list = []
@@ -160,18 +171,20 @@ class _AnyFit(_Fit):
 class _LeafFit(_Fit):
     """Of real-valued trees: compiled rounds on the table of all rows, in which those left out have prior 0."""
 
-    def __init__(self, oracle: LeafOracle, loss: LogisticMixture, shrink: float, inside: np.ndarray):
-        self.losses, self._done = [], False
-        self._oracle, self.out = oracle, np.flatnonzero(~inside)
+    def __init__(self, oracle: LeafOracle, parts: BagParts, bag: int, inside: np.ndarray):
+        self._done, self._oracle, self.out = False, oracle, np.flatnonzero(~inside)
         prior = np.where(inside, oracle.rows.prior, 0.0)
         self._prior, self._z = prior / prior.sum(), np.zeros(len(inside))
+        if parts.start is not None:
+            self._z += parts.start[bag]
         self._signs = oracle.y.astype(np.int8)
-        self._steps = (loss.mu, shrink)
-        self._path, self._played = np.empty((_AT_ONCE, len(inside))), 0
+        self._steps, self._newton = (parts.loss.mu, parts.booster.shrink), parts.booster.step == "newton"
+        self._path, self._played = np.empty((int(np.clip(_ROWS_AT_ONCE // len(inside), 1, _AT_ONCE)), len(inside))), 0
         self._trees: list[LeafTree] = []
         self._amounts: list[float] = []
         self._ahead: list[float] = []
-        self.margins, self._last = np.zeros(len(self.out)), loss.bind(oracle.rows).value(self._z)
+        self.margins, self._last = self._z[self.out], float(self._prior @ bounded_value(self._z, parts.loss.mu))
+        self.losses = [] if parts.start is None else [self._last]
 
     def advance(self) -> None:
         if not (self._ahead or self._done):
@@ -190,81 +203,105 @@ class _LeafFit(_Fit):
         learner, (mu, shrink) = self._oracle.learner, self._steps
         nodes, sizes, amounts, losses = self._oracle.search.rounds(
             self._signs, self._prior, self._z, mu, shrink, self._path,
-            learner.max_leaves, learner.min_share, learner.features, learner.random_state,
+            learner.max_leaves, learner.min_share, learner.features, learner.random_state, self._newton,
         )  # fmt: skip
         ends = np.cumsum(sizes)
         self._trees += [LeafTree.of([part[e - n : e] for part in nodes]) for e, n in zip(ends, sizes, strict=True)]
         self._amounts += amounts.tolist()
-        self._ahead, self._played, self._done = losses.tolist(), len(sizes), len(sizes) < _AT_ONCE
+        self._ahead, self._played, self._done = losses.tolist(), len(sizes), len(sizes) < len(self._path)
 
     def predictor(self, count: int) -> Predictor:
         return self._oracle.predictor(self._trees[:count], np.array(self._amounts[:count]))
 
 
-def _fits(data: TrainingData, rows: Rows, bags: Bags, parts: Parts) -> list[_Fit]:
-    learner, loss, booster = parts
-    plain = booster.method == "difference" and booster.step == "newton" and booster.estimate == 0
-    if plain and isinstance(learner, LeafTrees):
-        oracle = data.bound(learner, rows)
+def _fits(data: TrainingData, rows: Rows, bags: Bags, parts: BagParts) -> list[_Fit]:
+    booster = parts.booster
+    plain = (
+        booster.method == "difference"
+        and booster.template == "sequential"
+        and booster.step != "printed"
+        and booster.estimate == 0
+    )
+    if plain and isinstance(parts.learner, LeafTrees):
+        oracle = parts.oracle or data.bound(parts.learner, rows)
         assert isinstance(oracle, LeafOracle)
-        return [_LeafFit(oracle, loss, booster.shrink, inside) for inside in bags.inside]
+        return [_LeafFit(oracle, parts, bag, inside) for bag, inside in enumerate(bags.inside)]
     return [_AnyFit(data, parts, inside, rows) for inside in bags.inside]
 
 
-def try_out(data: TrainingData, rows: Rows, bags: Bags, parts: Parts, max_iter: int) -> Trial:
+def try_out(data: TrainingData, rows: Rows, bags: Bags, parts: BagParts, max_iter: int) -> Trial:
     """Play all bags until the rows left out gain no more, at most `max_iter` rounds; keep the best round."""
     fits = _fits(data, rows, bags, parts)
-    loss = parts[1].bind(rows)
-    known = bags.times_out > 0
-    best_loss, best_at, best_margins, cut = np.inf, 0, np.zeros(len(rows)), ""
+    best = _Best(parts.loss.bind(rows), bags)
+    if parts.start is not None:
+        best.look(0, fits)
+    cut = ""
     try:
         for t in range(1, max_iter + 1):
-            cut = _advanced(fits, data.control.clock if best_at else Clock())
-            if cut:
+            fits, cut = _advanced(fits, data.control.clock, t)
+            best.bags = Bags(bags.inside[: len(fits)])
+            if cut and not best.none:
                 break
-            margins = _mean_margins(fits, bags)
-            now = _loss_where(loss, margins, known)
-            if now < best_loss - 1e-12:
-                best_loss, best_at, best_margins = now, t, margins
-            cut = _asked_to_stop(data.control, loss, margins, (t, now))
-            if cut or t - best_at >= _PATIENCE or all(fit.finished for fit in fits):
+            best.look(t, fits)
+            cut = cut or _asked_to_stop(data.control, best, t)
+            if cut or t - best.at >= _PATIENCE or all(fit.finished for fit in fits):
                 break
     except KeyboardInterrupt:
-        if not best_at:
+        if best.none:
             raise
         data.control.clock.interrupt()
         cut = INTERRUPTED
-    history = np.mean([fit.losses[:best_at] for fit in fits], axis=0)
-    predictor = Average(tuple(fit.predictor(best_at) for fit in fits))
-    return Trial(predictor, loss, np.where(known, best_margins, np.nan), best_loss, history, best_at, cut)
+    kept = best.at + (parts.start is not None)
+    history = np.mean([fit.losses[:kept] for fit in fits], axis=0)
+    predictor = Average(tuple(fit.predictor(best.at) for fit in fits))
+    return Trial(predictor, best.margins, best.value, history, best.at, parts, cut)
 
 
-def _advanced(fits: Sequence[_Fit], clock: Clock) -> str:
-    """All of them one round further; why not, if the time is over in between."""
-    for fit in fits:
+class _Best:
+    """The best look so far at the rows left out."""
+
+    def __init__(self, loss: LogisticMixture, bags: Bags):
+        self.loss, self.bags = loss, bags
+        self.value, self.at, self.now, self.none = np.inf, 0, np.inf, True
+        self.margins = self.last = np.zeros(0)
+
+    def look(self, t: int, fits: Sequence[_Fit]) -> None:
+        """Judge the fits after round t."""
+        total = np.zeros(self.bags.inside.shape[1])
+        for fit in fits:
+            total[fit.out] += fit.margins
+        times = self.bags.times_out
+        self.last = total / np.maximum(times, 1)
+        self.now = loss_where(self.loss, self.last, times > 0)
+        if self.none or self.now < self.value - 1e-12:
+            self.value, self.at, self.none = self.now, t, False
+            self.margins = np.where(times > 0, self.last, np.nan)
+
+
+def _advanced(fits: list[_Fit], clock: Clock, t: int) -> tuple[list[_Fit], str]:
+    """All of them one round further; why not, if the time is over in between: then the first round has fewer bags."""
+    for k, fit in enumerate(fits):
         fit.advance()
         if reason := clock.reason():
-            return reason
-    return ""
+            return (fits[: k + 1] if t == 1 else fits), reason
+    return fits, ""
 
 
-def _asked_to_stop(control: Control, loss: LogisticMixture, margins: np.ndarray, now: tuple[int, float]) -> str:
+def _asked_to_stop(control: Control, best: _Best, t: int) -> str:
     """A reason of the clock or of a callback, who sees the votes on the rows left out as the margins of a state."""
     if control.training.callbacks:
-        t, value = now
-        state = State(np.empty(0), margins, loss.weights(margins), loss, Pool(), t, best=Best(objective=-value))
+        loss, z = best.loss, best.last
+        state = State(np.empty(0), z, loss.weights(z), loss, Pool(), t, best=Best(objective=-best.now))
         return asked(control, state) or control.clock.reason()
     return control.clock.reason()
 
 
-def _mean_margins(fits: Sequence[_Fit], bags: Bags) -> np.ndarray:
-    total = np.zeros(bags.inside.shape[1])
-    for fit in fits:
-        total[fit.out] += fit.margins
-    return total / np.maximum(bags.times_out, 1)
+def mean_margins(margins: np.ndarray, bags: Bags) -> np.ndarray:
+    """Of margins for each bag, the mean over the bags that do not hold the row; 0 where all do."""
+    return np.where(bags.inside, 0.0, margins).sum(axis=0) / np.maximum(bags.times_out, 1)
 
 
-def _loss_where(loss: LogisticMixture, margins: np.ndarray, known: np.ndarray) -> float:
+def loss_where(loss: LogisticMixture, margins: np.ndarray, known: np.ndarray) -> float:
     """The mean loss over the rows that some fit has not seen."""
     if known.all():
         return loss.value(margins)

@@ -1,4 +1,4 @@
-// Leveraging over real-valued trees without a return to Python: the steps of Leveraging("difference", step="newton").
+// Leveraging over real-valued trees without a return to Python: the steps of Leveraging("difference").
 #pragma once
 
 #include "leaf_trees.hpp"
@@ -10,6 +10,7 @@ struct LeafProblem {
     const double *prior; // 0 for rows that do not take part
     double *z;
     double mu, shrink, fixed; // `fixed` is the size of one in fixed point
+    bool newton;              // whether to try Newton's step first; without it all steps are the sure ones
 };
 
 class LeafRounds {
@@ -63,7 +64,7 @@ private:
             for (LeafNode &node : tree_) node.value /= largest;
     }
 
-    // The sure step 4 W / sum of p M^2; or Newton's, where the loss then falls by at least what the sure one promises.
+    // The sure step 4 W / sum of p M^2; or Newton's, if wanted and where the loss then falls by at least what the sure one promises.
     bool step() {
         double edge = 0, squares = 0, bend = 0, before = loss_;
         for (size_t i = 0; i < d_.size(); ++i) {
@@ -74,7 +75,7 @@ private:
         }
         if (!(edge > 1e-9) || !(squares > 0)) return false;
         double sure = 4 * edge / squares, promise = sure * edge * (at_.shrink - at_.shrink * at_.shrink / 2);
-        double longer = bend > 0 ? at_.shrink * edge / bend : 0.0;
+        double longer = at_.newton && bend > 0 ? at_.shrink * edge / bend : 0.0;
         sure *= at_.shrink;
         if (longer > sure && std::isfinite(longer)) {
             start_.assign(at_.z, at_.z + table_.rows);

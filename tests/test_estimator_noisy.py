@@ -175,7 +175,7 @@ def test_the_compiled_fits_are_those_of_the_loop():
         constant = -np.log1p(-0.1)  # the compiled rounds report the difference of losses
         np.testing.assert_allclose(np.add(fit.losses, constant), slow.losses, rtol=1e-9)
     scores = np.mean([fit.predictor(one.rounds).scores(X) for fit in fits], axis=0)
-    np.testing.assert_allclose(one.predictor.scores(X), scores, atol=1e-9)
+    np.testing.assert_allclose(one.predictor().scores(X), scores, atol=1e-9)
     assert one.rounds > 3
 
 

@@ -306,9 +306,10 @@ def pulls_of(model, row) -> np.ndarray:
         return model.terms(row)
     values = predict_input(model, row)
     values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
-    without = np.repeat(values, values.shape[1], axis=0)
-    np.fill_diagonal(without, np.nan)
-    return model.predictor_.scores(values)[0] - model.predictor_.scores(without)
+    table = np.repeat(values, values.shape[1] + 1, axis=0)
+    np.fill_diagonal(table[1:], np.nan)
+    votes = model.predictor_.scores(table)
+    return votes[0] - votes[1:]
 
 
 def _plain(value):

@@ -30,6 +30,7 @@ _LEFT_OUT = 0.37  # what a bootstrap sample does not hold
 _AT_ONCE = 8  # compiled rounds between two looks...
 _ROWS_AT_ONCE = 200_000  # ...and fewer where they take long: so many rows in all
 _PATIENCE = 8  # rounds without progress on the rows left out
+_LATELY = 5  # rounds by which the speed of a descent is judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,8 @@ class BagParts:
     """The learner with the rows, where that is at hand."""
     start: np.ndarray | None = None
     """(bags, rows): margins to begin with, for compiled rounds; none is 0."""
+    beat: float = np.inf
+    """The loss on rows left out that another trial has reached: one that cannot get there ends early."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +99,7 @@ def deal(prints: np.ndarray, signs: np.ndarray, count: int) -> Bags:
 class Trial:
     """Side-by-side fits of one learner and loss, cut at the round that was best on the rows left out."""
 
-    predictor: Average
+    fits: tuple[_Fit, ...]
     out_margins: np.ndarray
     """y times the mean vote of the fits that have not seen the row; NaN where all have."""
     out_loss: float
@@ -107,6 +110,10 @@ class Trial:
     parts: BagParts
     cut: str = ""
     """Why the fits were broken off before they had found their best round, if they were."""
+
+    def predictor(self) -> Average:
+        """The mean vote of the fits; made on request, since most trials lose."""
+        return Average(tuple(fit.predictor(self.rounds) for fit in self.fits))
 
 
 class _Fit(ABC):
@@ -244,7 +251,8 @@ def try_out(data: TrainingData, rows: Rows, bags: Bags, parts: BagParts, max_ite
                 break
             best.look(t, fits)
             cut = cut or _asked_to_stop(data.control, best, t)
-            if cut or t - best.at >= _PATIENCE or all(fit.finished for fit in fits):
+            ended = t - best.at >= _PATIENCE or best.cannot(parts.beat, max_iter - t)
+            if cut or ended or all(fit.finished for fit in fits):
                 break
     except KeyboardInterrupt:
         if best.none:
@@ -253,8 +261,7 @@ def try_out(data: TrainingData, rows: Rows, bags: Bags, parts: BagParts, max_ite
         cut = INTERRUPTED
     kept = best.at + (parts.start is not None)
     history = np.mean([fit.losses[:kept] for fit in fits], axis=0)
-    predictor = Average(tuple(fit.predictor(best.at) for fit in fits))
-    return Trial(predictor, best.margins, best.value, history, best.at, parts, cut)
+    return Trial(tuple(fits), best.margins, best.value, history, best.at, parts, cut)
 
 
 class _Best:
@@ -264,6 +271,14 @@ class _Best:
         self.loss, self.bags = loss, bags
         self.value, self.at, self.now, self.none = np.inf, 0, np.inf, True
         self.margins = self.last = np.zeros(0)
+        self._seen: list[float] = []
+
+    def cannot(self, reach: float, rounds: int) -> bool:
+        """Whether the loss stays above `reach` even if it goes on to fall as fast as in the last rounds."""
+        if self.value <= reach or len(self._seen) < 2 * _LATELY:
+            return False
+        fall = (self._seen[-1 - _LATELY] - self.now) / _LATELY
+        return self.now - max(fall, 0.0) * rounds > reach
 
     def look(self, t: int, fits: Sequence[_Fit]) -> None:
         """Judge the fits after round t."""
@@ -273,6 +288,7 @@ class _Best:
         times = self.bags.times_out
         self.last = total / np.maximum(times, 1)
         self.now = loss_where(self.loss, self.last, times > 0)
+        self._seen.append(self.now)
         if self.none or self.now < self.value - 1e-12:
             self.value, self.at, self.none = self.now, t, False
             self.margins = np.where(times > 0, self.last, np.nan)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from threadpoolctl import threadpool_limits
 
 from dualboost.data import MISSING, Bins
 from dualboost.estimators.bagging import Bags, loss_where, mean_margins
@@ -28,7 +29,8 @@ from dualboost.rows import Rows
 __all__ = ["Design", "LinearVotes", "design_of", "linear_votes"]
 
 _RIDGES = (100.0, 10.0, 1.0)  # as many copies of a row would pull a weight to 0
-_ROUNDS = 15  # for each ridge
+_ROUNDS = 15  # for each ridge, at most
+_SETTLED = 1e-3  # of a weight that no round changes any more
 _FREE = 1e-3  # the ridge of the constant, as a part of the others
 _FARTHEST = 3.0  # standard deviations: what lies beyond is pulled in
 _MOST_COLUMNS = 500
@@ -87,6 +89,13 @@ def linear_votes(
     """The vote of each bag, with the ridge that does best on rows left out; None where there are too many columns."""
     if len(oracle.bins.cut_start) - 1 > _MOST_COLUMNS:
         return None
+    with threadpool_limits(1):  # small products: more threads cost time, and might change bits
+        return _linear_votes(oracle, bags, prints, loss, categorical)
+
+
+def _linear_votes(
+    oracle: LeafOracle, bags: Bags, prints: np.ndarray, loss: LogisticMixture, categorical
+) -> LinearVotes:
     rows, kept = oracle.rows, sampled(prints, len(bags), _MOST_ROWS)
     design = design_of(oracle, kept, categorical)
     part = Rows.of(np.ascontiguousarray(rows.prior[kept]))
@@ -159,6 +168,9 @@ class _Descent:
         factor = cho_factor(self.gram + np.diag(ridges))
         for _ in range(_ROUNDS):
             slopes = self.prior * bounded_slope(self.weights @ self.table.T, self.loss.mu)
-            self.weights = self.weights + cho_solve(factor, (slopes @ self.table - ridges * self.weights).T).T
+            step = cho_solve(factor, (slopes @ self.table - ridges * self.weights).T).T
+            self.weights = self.weights + step
+            if np.abs(step).max() <= _SETTLED:
+                break
         margins = mean_margins(self.weights @ self.table.T, self.bags)
         return loss_where(self.loss, margins, self.bags.times_out > 0)

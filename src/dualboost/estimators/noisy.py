@@ -116,9 +116,7 @@ class NoisyClassifier(BoostedClassifier):
     def _keep_trial(self, data: TrainingData, rows: Rows, found: Found, given: float | None) -> None:
         """The averaged model; noise is judged by the fits that have not seen the row."""
         trial, predictor = found.trial, found.predictor(1.0)
-        frequency = float(rows.prior[data.signs > 0].sum())
-        constant = -frequency * np.log(frequency) - (1 - frequency) * np.log1p(-frequency)
-        signal = trial.out_loss < constant
+        signal, frequency = found.signal(data.signs, rows), float(rows.prior[data.signs > 0].sum())
         seen = np.isnan(trial.out_margins)
         inside = data.signs * predictor.scores(data.X, rows.threads)
         plain = np.where(seen, inside, trial.out_margins)

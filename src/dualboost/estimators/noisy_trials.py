@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import issparse
@@ -17,6 +18,7 @@ from dualboost.learners import LeafTrees, Learner, Predictor, Stumps
 from dualboost.learners.leaf_trees import LeafOracle
 from dualboost.learners.union import SumScores
 from dualboost.losses import LogisticMixture
+from dualboost.losses.logistic_difference import bounded_value
 from dualboost.rows import Rows
 
 __all__ = ["Found", "Settings", "Trials", "learners_for"]
@@ -25,6 +27,7 @@ _SIZES = (3, 10, 30)
 _ALMOST_NONE = 0.02  # the noise rate at which starts and tree sizes are compared
 _OTHER_RATES = (0.1, 0.25)
 _LEAST_ROWS = 3.0  # distinct rows in a leaf
+_EVIDENCE = 0.5  # standard errors
 
 
 def learners_for(data: TrainingData, given: Learner | None, distinct: int) -> list[Learner]:
@@ -54,15 +57,34 @@ class Found:
 
     trial: Trial
     linear: LinearVotes | None
+    distinct: int
+    """How many different rows there are."""
+
+    def signal(self, signs: np.ndarray, rows: Rows) -> bool:
+        """Whether rows left out are likelier than under the class frequencies, by more than chance would have it."""
+        known = ~np.isnan(self.trial.out_margins)
+        loss = self.trial.parts.loss
+        own = bounded_value(self.trial.out_margins[known], loss.mu) - np.log1p(-loss.noise_rate)
+        frequency = float(rows.prior[signs > 0].sum())
+        gain = -np.where(signs > 0, np.log(frequency), np.log1p(-frequency))[known] - own
+        share = rows.prior[known] / rows.prior[known].sum()
+        mean = float(share @ gain)
+        error = float(np.sqrt(share @ (gain - mean) ** 2 / self.distinct))
+        return mean > _EVIDENCE * error
+
+    @cached_property
+    def trees(self) -> Average:
+        """The averaged vote of the trees alone."""
+        return self.trial.predictor()
 
     def predictor(self, scale: float) -> Predictor:
         """The averaged vote, scaled."""
-        trees = replace(self.trial.predictor, scale=scale)
+        trees = replace(self.trees, scale=scale)
         oracle = self.trial.parts.oracle
         if self.linear is None or oracle is None:
             return trees
         steps = self.linear.predictor(oracle.bins, scale)
-        sizes = [float(steps.weight.sum()), scale * _mean_size(self.trial.predictor)]
+        sizes = [float(steps.weight.sum()), scale * _mean_size(self.trees)]
         return SumScores((steps, trees), np.array(sizes))
 
 
@@ -108,12 +130,13 @@ class Trials:
         if linear and line is None:
             return False
         start = None if line is None else line.margins
-        parts = BagParts(learner, LogisticMixture(rate), self.settings.booster, self._bound(learner), start)
+        beat = np.inf if before is None else before.trial.out_loss
+        parts = BagParts(learner, LogisticMixture(rate), self.settings.booster, self._bound(learner), start, beat)
         trial = try_out(self.data, self.rows, self.bags, parts, self.settings.max_iter)
         if before is not None and trial.out_loss >= before.trial.out_loss - TIE:
             self.found = replace(before, trial=replace(before.trial, cut=trial.cut))
             return False
-        self.found = Found(trial, line)
+        self.found = Found(trial, line, len(np.unique(self.prints)))
         return True
 
     def _bound(self, learner: Learner) -> LeafOracle | None:

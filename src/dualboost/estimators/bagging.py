@@ -190,8 +190,12 @@ class _LeafFit(_Fit):
         self._trees: list[LeafTree] = []
         self._amounts: list[float] = []
         self._ahead: list[float] = []
-        self.margins, self._last = self._z[self.out], float(self._prior @ bounded_value(self._z, parts.loss.mu))
-        self.losses = [] if parts.start is None else [self._last]
+        self.margins = self._z[self.out]
+        self._last = float(bounded_value(np.zeros(1), parts.loss.mu)[0])
+        self.losses = []
+        if parts.start is not None:
+            self._last = float(self._prior @ bounded_value(self._z, parts.loss.mu))
+            self.losses = [self._last]
 
     def advance(self) -> None:
         if not (self._ahead or self._done):

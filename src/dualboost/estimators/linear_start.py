@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from dualboost.data import MISSING, Bins
 from dualboost.estimators.bagging import Bags, loss_where, mean_margins
-from dualboost.estimators.folds import sampled
+from dualboost.estimators.folds import count_distinct, sampled
 from dualboost.estimators.noise_rate import TIE
 from dualboost.learners.leaf_trees import LeafOracle
 from dualboost.learners.step_functions import step_scores
@@ -100,9 +100,9 @@ def _linear_votes(
     design = design_of(oracle, kept, categorical)
     part = Rows.of(np.ascontiguousarray(rows.prior[kept]))
     descent = _Descent(design.of(oracle.codes[kept]), oracle.y[kept], Bags(bags.inside[:, kept]), part, loss)
-    weights, least = descent.weights, np.inf
+    weights, least, distinct = descent.weights, np.inf, count_distinct(prints[kept])
     for ridge in _RIDGES:
-        found = descent.descended(ridge / len(np.unique(prints[kept])))
+        found = descent.descended(ridge / distinct)
         if found >= least - TIE:
             break
         least, weights = found, descent.weights

@@ -90,7 +90,7 @@ class NoisyClassifier(BoostedClassifier):
     def _fit_two(self, data: TrainingData, rows: Rows) -> None:
         rate = self._given_rate()
         prints = fingerprints(data.X, check_random_state(self.random_state))
-        learners = learners_for(data, self.learner, len(np.unique(prints)))
+        learners = learners_for(data, self.learner, prints)
         bags = deal(prints, data.signs, self.bags)
         self.link_ = Sigmoid(1.0)
         if len(bags) < 2:

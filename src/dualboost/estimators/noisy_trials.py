@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 
 from dualboost.boosters import Leveraging
 from dualboost.estimators.bagging import Average, BagParts, Bags, Trial, try_out
+from dualboost.estimators.folds import count_distinct
 from dualboost.estimators.linear_start import LinearVotes, linear_votes
 from dualboost.estimators.noise_rate import TIE
 from dualboost.estimators.validation import TrainingData
@@ -30,14 +31,14 @@ _LEAST_ROWS = 3.0  # distinct rows in a leaf
 _EVIDENCE = 0.5  # standard errors
 
 
-def learners_for(data: TrainingData, given: Learner | None, distinct: int) -> list[Learner]:
+def learners_for(data: TrainingData, given: Learner | None, prints: np.ndarray) -> list[Learner]:
     """What to choose from: the learner given, else trees of several sizes; stumps for sparse X."""
     if given is not None:
         return [given]
     if issparse(data.X):
         return [Stumps()]
     features = 0.5 if data.X.shape[1] >= 4 else 1.0
-    least = min(0.25, _LEAST_ROWS / distinct)
+    least = min(0.25, _LEAST_ROWS / count_distinct(prints))
     return [LeafTrees(size, 64, least, features) for size in _SIZES]
 
 
@@ -98,6 +99,7 @@ class Trials:
 
     def __init__(self, data: TrainingData, rows: Rows, bags: Bags, prints: np.ndarray, settings: Settings):
         self.data, self.rows, self.bags, self.prints, self.settings = data, rows, bags, prints, settings
+        self.distinct = count_distinct(prints)
         self.found: Found | None = None
         self._own = False
         self._oracle: LeafOracle | None = None
@@ -136,7 +138,7 @@ class Trials:
         if before is not None and trial.out_loss >= before.trial.out_loss - TIE:
             self.found = replace(before, trial=replace(before.trial, cut=trial.cut))
             return False
-        self.found = Found(trial, line, len(np.unique(self.prints)))
+        self.found = Found(trial, line, self.distinct)
         return True
 
     def _bound(self, learner: Learner) -> LeafOracle | None:

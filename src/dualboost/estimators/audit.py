@@ -283,7 +283,7 @@ def at_the_cap(margin: np.ndarray, rate: float) -> np.ndarray:
     if not 0 < rate < RATES[1]:
         return np.zeros(len(margin), dtype=bool)
     nu = max(rate, 1 / len(margin))
-    worst = Capped(nu=nu).bind(Rows.of(len(margin))).vertex(-margin)
+    worst = Capped(nu=nu).bind(Rows.of(len(margin))).vertex(np.ascontiguousarray(margin, dtype=np.float64))
     return worst >= (1 - 1e-9) / (nu * len(margin))
 
 

@@ -14,6 +14,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -94,8 +95,9 @@ class NoisyClassifier(BoostedClassifier):
         bags = deal(prints, data.signs, self.bags)
         self.link_ = Sigmoid(1.0)
         if len(bags) < 2:
-            # Only bags read categories as numbers: there the trees are many.
-            alone = Stumps() if data.categorical and self.learner is None else learners[-1]
+            # Only bags read categories as numbers and make tables dense: there the trees are many.
+            plain = not (data.categorical or issparse(data.X)) or self.learner is not None
+            alone = learners[-1] if plain else Stumps()
             self._fit_once(data, rows, alone, rate)
         else:
             trials = Trials(data, rows, bags, prints, Settings(self._booster(), rate, self.max_iter))

@@ -28,14 +28,15 @@ _SIZES = (3, 10, 30)
 _ALMOST_NONE = 0.02  # the noise rate at which starts and tree sizes are compared
 _OTHER_RATES = (0.1, 0.25)
 _LEAST_ROWS = 3.0  # distinct rows in a leaf
+_MOST_CELLS = 5_000_000  # of a sparse table that is made dense for trees
 _EVIDENCE = 0.5  # standard errors
 
 
 def learners_for(data: TrainingData, given: Learner | None, prints: np.ndarray) -> list[Learner]:
-    """What to choose from: the learner given, else trees of several sizes; stumps for sparse X."""
+    """What to choose from: the learner given, else trees of several sizes; stumps for large sparse tables."""
     if given is not None:
         return [given]
-    if issparse(data.X):
+    if issparse(data.X) and data.X.shape[0] * data.X.shape[1] > _MOST_CELLS:
         return [Stumps()]
     features = 0.5 if data.X.shape[1] >= 4 else 1.0
     least = min(0.25, _LEAST_ROWS / count_distinct(prints))
@@ -146,7 +147,8 @@ class Trials:
         if not (self._own and isinstance(learner, LeafTrees)):
             return None
         if self._oracle is None or self._oracle.learner.max_bins != learner.max_bins:
-            self._oracle = learner.bind(self.data.X, self.data.signs, self.rows)
+            X = self.data.X.toarray() if issparse(self.data.X) else self.data.X
+            self._oracle = learner.bind(X, self.data.signs, self.rows)
         return self._oracle.grown_as(learner)
 
     def _line(self, learner: Learner, rate: float) -> LinearVotes | None:

@@ -200,7 +200,9 @@ class LogisticMixtureClassifier(NoisyClassifier):
     noise_rate : float in (0, 0.5) or "estimate", default "estimate"
         The share of wrong labels.
     learner : Learner, optional
-        What votes. By default trees of 3, 10 or 30 leaves, the size chosen on rows left out; stumps for sparse tables.
+        What votes. By default trees of 3, 10 or 30 leaves, after a linear vote where that helps, both chosen on rows
+        left out; stumps for sparse tables of more than 5 million cells. A single fit takes the largest trees, and
+        stumps where there are categories or X is sparse.
     update : int, default 10
         In a single fit (bags=0) the noise rate is estimated anew every so many rounds.
     bags : int, default 10
@@ -228,7 +230,8 @@ class LogisticMixtureClassifier(NoisyClassifier):
         The probability that each training label is wrong, by the fits that have not seen it; of several classes, by the
         model of the given class against the rest.
     loss_history_ : ndarray
-        The loss of each round, averaged over the bags. It never rises.
+        The loss of each round, averaged over the bags, and before it that of the linear vote, if the fit began with
+        one. It never rises.
     margins_, oob_margins_ : ndarray of shape (n_samples,)
         y f(x) of the model, and of the fits that have not seen the row (of bags only).
     certificate_ : Certificate

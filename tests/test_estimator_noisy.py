@@ -11,11 +11,11 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import dualboost.estimators.bagging as bagging
 import dualboost.estimators.noisy_trials as noisy_trials
 from dualboost import LogisticDifferenceClassifier, LogisticMixtureClassifier, load_model, save_model
 from dualboost.boosters import Leveraging
-from dualboost.estimators.bagging import BagParts, Bags, deal, try_out
+from dualboost.estimators.bag_fits import AnyFit, BagParts, Bags, fits_to
+from dualboost.estimators.bagging import deal, try_out
 from dualboost.estimators.noise_rate import estimated_rate, scale_and_rate
 from dualboost.estimators.validation import TrainingData
 from dualboost.learners import LeafTrees, Stumps
@@ -166,11 +166,11 @@ def test_the_compiled_fits_are_those_of_the_loop():
     parts = BagParts(learner, LogisticMixture(0.1), booster)
     one = try_out(data, rows, bags, parts, 12)
 
-    fits = [bagging._AnyFit(data, parts, inside, rows) for inside in bags.inside]
+    fits = [AnyFit(data, parts, inside, rows) for inside in bags.inside]
     for _ in range(one.rounds):
         for fit in fits:
             fit.advance()
-    compiled = bagging._fits(data, rows, bags, parts)
+    compiled = fits_to(data, rows, bags, parts)
     for fit, slow in zip(compiled, fits, strict=True):
         for _ in range(one.rounds):
             fit.advance()

@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 import dualboost.estimators.linear_start as linear_start
 import dualboost.estimators.noise_rate as noise_rate
 from dualboost import LogisticMixtureClassifier, Training
-from dualboost.estimators.bagging import BagParts, Bags, _advanced, _Best, deal, try_out
+from dualboost.estimators.bag_fits import BagParts, Bags
+from dualboost.estimators.bagging import _advanced, _Best, deal, try_out
 from dualboost.estimators.clock import Clock
 from dualboost.estimators.folds import count_distinct, fingerprints
 from dualboost.estimators.linear_start import _Descent, design_of, linear_votes

@@ -16,7 +16,8 @@ from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from dualboost.data import MISSING, Bins
-from dualboost.estimators.bagging import Bags, loss_where, mean_margins
+from dualboost.estimators.bag_fits import Bags
+from dualboost.estimators.bagging import loss_where, mean_margins
 from dualboost.estimators.folds import count_distinct, sampled
 from dualboost.estimators.noise_rate import TIE
 from dualboost.learners.leaf_trees import LeafOracle

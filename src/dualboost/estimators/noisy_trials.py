@@ -10,7 +10,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from dualboost.boosters import Leveraging
-from dualboost.estimators.bagging import Average, BagParts, Bags, Trial, try_out
+from dualboost.estimators.bag_fits import BagParts, Bags
+from dualboost.estimators.bagging import Average, Trial, try_out
 from dualboost.estimators.folds import count_distinct
 from dualboost.estimators.linear_start import LinearVotes, linear_votes
 from dualboost.estimators.noise_rate import TIE

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import dualboost.estimators.noisy_trials as noisy_trials
 from dualboost import LogisticDifferenceClassifier, LogisticMixtureClassifier, load_model, save_model
 from dualboost.boosters import Leveraging
-from dualboost.estimators.bag_fits import AnyFit, BagParts, Bags, fits_to
+from dualboost.estimators.bag_fits import AnyFit, BagParts, Bags, LeafFit, fits_to
 from dualboost.estimators.bagging import deal, try_out
 from dualboost.estimators.noise_rate import estimated_rate, scale_and_rate
 from dualboost.estimators.validation import TrainingData
@@ -155,14 +155,15 @@ def test_every_row_is_left_out_equally_often():
     assert len(deal(prints, np.ones(500), 4)) == 0, "a bag needs both classes"
 
 
-def test_the_compiled_fits_are_those_of_the_loop():
+@pytest.mark.parametrize("step", ["newton", "spectral"])
+def test_the_compiled_fits_are_those_of_the_loop(step):
     """On a table whose bins do not depend on the bag."""
     rng = np.random.default_rng(5)
     X = rng.integers(0, 4, (200, 4)).astype(float)
     signs = np.where(X[:, 0] + X[:, 1] > rng.normal(3, 1, 200), 1, -1).astype(np.int8)
     data, rows = TrainingData(X, (signs > 0).astype(int), None, np.array([0, 1]), None, 200, {}), Rows.of(200)
     bags = Bags(np.array([rng.random(200) < 0.6 for _ in range(3)]))
-    learner, booster = LeafTrees(4, 255, 0.02), Leveraging("difference", step="newton", shrink=0.4)
+    learner, booster = LeafTrees(4, 255, 0.02), Leveraging("difference", step=step, shrink=0.4)
     parts = BagParts(learner, LogisticMixture(0.1), booster)
     one = try_out(data, rows, bags, parts, 12)
 
@@ -171,6 +172,7 @@ def test_the_compiled_fits_are_those_of_the_loop():
         for fit in fits:
             fit.advance()
     compiled = fits_to(data, rows, bags, parts)
+    assert all(isinstance(fit, LeafFit) for fit in compiled)
     for fit, slow in zip(compiled, fits, strict=True):
         for _ in range(one.rounds):
             fit.advance()

@@ -1,17 +1,20 @@
 """Noisy labels: the experiments of Krause & Singer, a study with flipped labels, a study of the audit.
 
-python -m benchmarks.noisy_labels                        # everything: hours
-python -m benchmarks.noisy_labels figure flips --quick   # some of it, small: minutes; not for claims
+python -m benchmarks.noisy_labels                              # everything: hours
+python -m benchmarks.noisy_labels figure flips --quick         # some of it, small: minutes; not for claims
+python -m benchmarks.noisy_labels flips --keep flips.jsonl     # goes on where it was interrupted
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.kept import Kept
 from benchmarks.noisy_audit import film_reviews, flipped_rows, newsgroup_labels
 from benchmarks.noisy_flips import flip_study, markdown
 from benchmarks.real_data import folder
@@ -119,14 +122,14 @@ def newsgroups(quick: bool) -> str:
     return "\n".join(lines)
 
 
-STUDIES: dict[str, Callable[[bool], str]] = {
-    "figure": figure,
-    "digits": digits,
-    "newsgroups": newsgroups,
-    "flips": lambda quick: markdown(flip_study(quick)),
+STUDIES: dict[str, Callable[[bool, Kept], str]] = {
+    "figure": lambda quick, kept: figure(quick),
+    "digits": lambda quick, kept: digits(quick),
+    "newsgroups": lambda quick, kept: newsgroups(quick),
+    "flips": lambda quick, kept: markdown(flip_study(quick, kept)),
     "audit": flipped_rows,
-    "reviews": film_reviews,
-    "news-labels": newsgroup_labels,
+    "reviews": lambda quick, kept: film_reviews(quick),
+    "news-labels": lambda quick, kept: newsgroup_labels(quick),
 }
 
 
@@ -134,9 +137,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("studies", nargs="*", choices=[*STUDIES, []], help="default: all")
     parser.add_argument("--quick", action="store_true", help="few rows, few repeats: to see that it runs")
+    parser.add_argument("--keep", type=Path, help="a file for the results of flips and audit, to go on after a stop")
+    parser.add_argument("--again", nargs="*", default=(), metavar="METHOD", help="methods to run anew")
     options = parser.parse_args()
+    kept = Kept(options.keep, tuple(options.again))
     for name in options.studies or STUDIES:
-        print(f"## {name}\n\n{STUDIES[name](options.quick)}\n", flush=True)
+        print(f"## {name}\n\n{STUDIES[name](options.quick, kept)}\n", flush=True)
 
 
 if __name__ == "__main__":

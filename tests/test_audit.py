@@ -106,11 +106,26 @@ def test_contradictions_are_marked(table):
     assert np.flatnonzero(report.contradicted).tolist() == [0, 2, 400, 402]
 
 
+def test_where_a_row_stands_is_among_the_reasons(table):
+    """At the cap stand the rows with the least margins, as many as the cap allows; a contradiction is a hard core."""
+    X, y, _ = table
+    doubled = np.vstack([X, X[:1]])
+    report = audit(doubled, np.append(y, 1 - y[0]), model=QUICK)
+    full = int(report.noise_rate * 401 + 1e-9)
+    assert np.array_equal(np.flatnonzero(report.at_cap), np.sort(np.argsort(report.margin)[:full])) and full > 5
+    worst = int(report.ranking[0])
+    assert report.records(1)[0]["at_cap"] and "at the cap" in report.why(worst)
+    assert report.why(worst).startswith(report.records(1)[0]["against"])
+    assert "hard core" in report.why(0) and "hard core" in report.why(400)
+    ordinary = int(np.argmax(np.where(report.contradicted, -np.inf, report.margin)))
+    assert report.why(ordinary) == ""
+
+
 def test_labels_without_signal():
     rng = np.random.default_rng(3)
     with pytest.warns(ConvergenceWarning):
         report = audit(rng.normal(size=(200, 3)), rng.integers(0, 2, 200), model=QUICK)
-    assert report.noise_rate == 0.5 and "no signal" in report.status
+    assert report.noise_rate == 0.5 and "no signal" in report.status and not report.at_cap.any()
     words = sp.csr_array(rng.poisson(0.5, (300, 20)).astype(float))
     assert "no signal" in audit(words, rng.integers(0, 2, 300)).status
 

@@ -38,7 +38,7 @@ def suspects_of(found: Audit, problem: Problem, count: int | None = None) -> tup
             str(found.suggested[i]),
             float(found.probability[i]),
             float(found.margin[i]),
-            ", ".join(name for name, _ in found.reasons.get(int(i), [])),
+            found.why(int(i)),
             problem.cells(int(i)),
         )
         for i in (chosen if count is not None else chosen[:_MOST])

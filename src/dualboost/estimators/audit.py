@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,101 +13,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from dualboost.boosters.leveraging import RATES
+from dualboost.estimators.audit_report import Audit
 from dualboost.estimators.audit_text import TextModel
 from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.noisy import LogisticMixtureClassifier
 from dualboost.estimators.validation import predict_input
 from dualboost.labels import as_labels
 from dualboost.losses import LogisticMixture
+from dualboost.rows import Rows
+from dualboost.sets import Capped
 
 __all__ = ["Audit", "audit"]
 
 _NOTES = 3  # features named for a row
 _NO_SIGNAL = "the labels carry no signal"
-
-
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """The rows of a data set with what an audit found about their labels.
-
-    Attributes
-    ----------
-    given, suggested : ndarray of shape (n,)
-        The label of each row, and the one that the model would give.
-    probability : ndarray of shape (n,)
-        That the given label is wrong.
-    margin : ndarray of shape (n,)
-        How much the model speaks for the given label (negative: against it), against its strongest rival.
-    noise_rate : float
-        The estimated share of wrong labels.
-    contradicted : ndarray of shape (n,), bool
-        Whether the same row occurs with another label.
-    status : str
-        "ok", or that the labels carry no signal.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from dualboost import audit
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> report = audit(X, y)
-    >>> len(report.records(5)), report.find_label_issues().shape
-    (5, (569,))
-    """
-
-    given: np.ndarray
-    suggested: np.ndarray
-    probability: np.ndarray
-    margin: np.ndarray
-    noise_rate: float
-    contradicted: np.ndarray
-    status: str
-    reasons: dict[int, list[tuple[str, float]]] = field(repr=False)
-    """For the most suspicious rows: the features that speak most against the label, and how much."""
-
-    @property
-    def ranking(self) -> np.ndarray:
-        """Row numbers, the most suspicious first."""
-        return np.lexsort((np.arange(len(self.margin)), self.margin, -self.probability))
-
-    def find_label_issues(self, count: int | None = None, *, return_indices_ranked: bool = False) -> np.ndarray:
-        """A mask of the rows to check, or their numbers, most suspicious first.
-
-        By default rows that the model would label otherwise, as many as the noise rate suggests and all whose label is
-        more probably wrong than right; `count` asks for that many of the most suspicious ones.
-        """
-        ranked = self.ranking
-        expected = int(np.ceil(self.noise_rate * len(ranked))) if count is None else int(count)
-        chosen = ranked[:expected]
-        if count is None:
-            likely = (self.probability[ranked] > 0.5) | (np.arange(len(ranked)) < expected)
-            chosen = ranked[likely & (self.given != self.suggested)[ranked]]
-        if return_indices_ranked:
-            return chosen
-        mask = np.zeros(len(self.given), dtype=bool)
-        mask[chosen] = True
-        return mask
-
-    def records(self, count: int = 20) -> list[dict[str, Any]]:
-        """The most suspicious rows as plain records."""
-        return [
-            {
-                "row": int(i),
-                "given": _plain(self.given[i]),
-                "suggested": _plain(self.suggested[i]),
-                "probability": float(self.probability[i]),
-                "margin": float(self.margin[i]),
-                "contradicted": bool(self.contradicted[i]),
-                "against": ", ".join(name for name, _ in self.reasons.get(int(i), [])),
-            }
-            for i in self.ranking[:count]
-        ]
-
-    def to_frame(self, count: int = 20):
-        """`records` as a pandas DataFrame."""
-        import pandas
-
-        return pandas.DataFrame(self.records(count))
 
 
 def audit(X, y, *, cv=None, feature_names=None, model=None, random_state=0) -> Audit:
@@ -143,7 +62,7 @@ def audit(X, y, *, cv=None, feature_names=None, model=None, random_state=0) -> A
     >>> {10, 200} <= set(report.find_label_issues(count=30, return_indices_ranked=True).tolist())
     True
     >>> sorted(report.records(1)[0])
-    ['against', 'contradicted', 'given', 'margin', 'probability', 'row', 'suggested']
+    ['against', 'at_cap', 'contradicted', 'given', 'margin', 'probability', 'row', 'suggested']
     """
     names, table, labels = _checked(X, y, feature_names)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -157,8 +76,9 @@ def audit(X, y, *, cv=None, feature_names=None, model=None, random_state=0) -> A
         scores = np.column_stack([-scores, scores])
     margin, suggested = _margins(scores, codes)
     probability = _probability(judged, codes)
+    rate = _overall_rate(judged, sides)
     report = Audit(
-        labels, classes[suggested], probability, margin, _overall_rate(judged, sides), contradictions(table, codes),
+        labels, classes[suggested], probability, margin, rate, contradictions(table, codes), at_the_cap(margin, rate),
         _NO_SIGNAL if all(found.status for found in judged) else "ok", {},
     )  # fmt: skip
     _explain(report, table, names, judged, codes)
@@ -261,6 +181,15 @@ def contradictions(table, codes: np.ndarray) -> np.ndarray:
     return (low < high)[group]
 
 
+def at_the_cap(margin: np.ndarray, rate: float) -> np.ndarray:
+    """The rows to which the worst weights for these margins, with the cap 1 / (rate * n), give as much as they may."""
+    if not 0 < rate < RATES[1]:
+        return np.zeros(len(margin), dtype=bool)
+    nu = max(rate, 1 / len(margin))
+    worst = Capped(nu=nu).bind(Rows.of(len(margin))).vertex(np.ascontiguousarray(margin, dtype=np.float64))
+    return worst >= (1 - 1e-9) / (nu * len(margin))
+
+
 def _explain(report: Audit, table, names: list[str], judged: list[_Judged], codes: np.ndarray) -> None:
     """Name the features that speak against the labels of the most suspicious rows."""
     for i in report.ranking[:50]:
@@ -280,10 +209,7 @@ def pulls_of(model, row) -> np.ndarray:
         return model.terms(row)
     values = predict_input(model, row)
     values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
-    without = np.repeat(values, values.shape[1], axis=0)
-    np.fill_diagonal(without, np.nan)
-    return model.predictor_.scores(values)[0] - model.predictor_.scores(without)
-
-
-def _plain(value):
-    return value.item() if hasattr(value, "item") else value
+    table = np.repeat(values, values.shape[1] + 1, axis=0)
+    np.fill_diagonal(table[1:], np.nan)
+    votes = model.predictor_.scores(table)
+    return votes[0] - votes[1:]

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["distinct_rows", "fingerprints", "sampled", "splits"]
+__all__ = ["count_distinct", "distinct_rows", "fingerprints", "sampled", "splits"]
 
 
 def sampled(prints: np.ndarray, folds: int, most: int) -> np.ndarray:
     """The rows that take part: all, or a sample of about `most` of the distinct ones by their fingerprint."""
-    share = min(1.0, most / len(np.unique(prints)))
+    share = min(1.0, most / count_distinct(prints))
     return np.flatnonzero((prints // np.uint64(folds)).astype(np.float64) <= share * (2.0**64 / folds))
 
 
@@ -32,7 +32,13 @@ def splits(
 
 def distinct_rows(X) -> int:
     """How many different rows there are."""
-    return len(np.unique(fingerprints(X, np.random.RandomState(0))))
+    return count_distinct(fingerprints(X, np.random.RandomState(0)))
+
+
+def count_distinct(prints: np.ndarray) -> int:
+    """How many different numbers there are, by sorting: hashing a million is ten times as slow."""
+    ordered = np.sort(prints)
+    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1])) if len(ordered) else 0
 
 
 def fingerprints(X, random: np.random.RandomState) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -20,26 +20,21 @@ from sklearn.utils import check_random_state
 
 from dualboost.boosters import Leveraging
 from dualboost.boosters.leveraging import RATES, noise_rate
-from dualboost.estimators.bagging import Average, Bags, Trial, deal, try_out
+from dualboost.estimators.bagging import Average, deal
 from dualboost.estimators.base import BoostedClassifier, Parts
 from dualboost.estimators.calibration import Sigmoid
 from dualboost.estimators.folds import fingerprints
+from dualboost.estimators.noise_rate import scale_and_rate
+from dualboost.estimators.noisy_trials import Found, Settings, Trials, learners_for
 from dualboost.estimators.training import Training
 from dualboost.estimators.validation import TrainingData, check_whole_number
 from dualboost.game import Certificate, State
-from dualboost.learners import LeafTrees, Learner, Stumps
+from dualboost.learners import Learner, Stumps
 from dualboost.losses import LogisticDifference, LogisticMixture, Loss
 from dualboost.rows import Rows
 
-__all__ = ["LogisticDifferenceClassifier", "LogisticMixtureClassifier", "estimated_rate", "scale_and_rate"]
+__all__ = ["LogisticDifferenceClassifier", "LogisticMixtureClassifier"]
 
-_SIZES = (3, 10, 30)
-_ALMOST_NONE = 0.02  # the noise rate at which tree sizes are compared
-_OTHER_RATES = (0.1, 0.25)
-_LEAST_ROWS = 3.0  # distinct rows in a leaf
-_EXPECTED, _BELIEF = 0.1, 0.05  # of the noise rate, as a share of the rows
-_SCALES = tuple(2.0 ** (k / 4) for k in range(-4, 17))
-_TIE = 1e-10  # losses that differ by rounding only are equal: weight k must choose as k copies do
 _NO_SIGNAL = "the labels carry no signal: no model beats the class frequencies on rows that it has not seen"
 
 
@@ -96,13 +91,17 @@ class NoisyClassifier(BoostedClassifier):
     def _fit_two(self, data: TrainingData, rows: Rows) -> None:
         rate = self._given_rate()
         prints = fingerprints(data.X, check_random_state(self.random_state))
-        learners = self._learners(data, len(np.unique(prints)))
+        learners = learners_for(data, self.learner, prints)
         bags = deal(prints, data.signs, self.bags)
         self.link_ = Sigmoid(1.0)
         if len(bags) < 2:
-            self._fit_once(data, rows, learners[-1], rate)
+            # Only bags read categories as numbers and make tables dense: there the trees are many.
+            plain = not (data.categorical or issparse(data.X)) or self.learner is not None
+            alone = learners[-1] if plain else Stumps()
+            self._fit_once(data, rows, alone, rate)
         else:
-            self._keep_trial(data, rows, self._best_trial(data, rows, bags, learners), rate)
+            trials = Trials(data, rows, bags, prints, Settings(self._booster(), rate, self.max_iter))
+            self._keep_trial(data, rows, trials.best(learners), rate)
 
     def _settled(self) -> dict[str, Any]:
         return {}
@@ -116,63 +115,18 @@ class NoisyClassifier(BoostedClassifier):
         if not (self.learner is None or isinstance(self.learner, Learner)):
             raise ValueError(f"learner must be one of dualboost.learners or None, not {self.learner!r}.")
 
-    def _learners(self, data: TrainingData, distinct: int) -> list[Learner]:
-        """What to choose from: the learner given, else trees of several sizes; stumps for sparse X and categories."""
-        if self.learner is not None:
-            return [self.learner]
-        if issparse(data.X) or data.categorical:
-            return [Stumps()]
-        features = 0.5 if data.X.shape[1] >= 4 else 1.0
-        least = min(0.25, _LEAST_ROWS / distinct)
-        return [LeafTrees(size, 64, least, features) for size in _SIZES]
-
-    def _best_trial(self, data: TrainingData, rows: Rows, bags: Bags, learners: list[Learner]) -> Trial:
-        """The tree size that does best on rows left out, then the noise rate."""
-        given, booster = self._given_rate(), self._booster()
-
-        def trial(learner: Learner, rate: float) -> Trial:
-            return try_out(data, rows, bags, (learner, LogisticMixture(rate), booster), self.max_iter)
-
-        best, chosen = self._best_size(
-            lambda learner: trial(learner, _ALMOST_NONE if given is None else given), learners
-        )
-        for rate in _OTHER_RATES if given is None and not best.cut else ():
-            other = trial(chosen, rate)
-            if other.out_loss >= best.out_loss - _TIE:
-                return replace(best, cut=other.cut)
-            best = other
-            if best.cut:
-                break
-        return best
-
-    @staticmethod
-    def _best_size(trial: Callable[[Learner], Trial], learners: list[Learner]) -> tuple[Trial, Learner]:
-        """From the middle of the list to larger trees while that helps, else to smaller ones."""
-        middle = len(learners) // 2
-        at, best = middle, trial(learners[middle])
-        for step in (1, -1):
-            while at + step in range(len(learners)) and not best.cut:
-                other = trial(learners[at + step])
-                if other.out_loss >= best.out_loss - _TIE:
-                    best = replace(best, cut=other.cut)
-                    break
-                at, best = at + step, other
-            if at != middle:
-                break
-        return best, learners[at]
-
-    def _keep_trial(self, data: TrainingData, rows: Rows, trial: Trial, given: float | None) -> None:
+    def _keep_trial(self, data: TrainingData, rows: Rows, found: Found, given: float | None) -> None:
         """The averaged model; noise is judged by the fits that have not seen the row."""
-        frequency = float(rows.prior[data.signs > 0].sum())
-        constant = -frequency * np.log(frequency) - (1 - frequency) * np.log1p(-frequency)
-        signal = trial.out_loss < constant
+        trial, predictor = found.trial, found.predictor(1.0)
+        signal, frequency = found.signal(data.signs, rows), float(rows.prior[data.signs > 0].sum())
         seen = np.isnan(trial.out_margins)
-        plain = np.where(seen, data.signs * trial.predictor.scores(data.X, rows.threads), trial.out_margins)
+        inside = data.signs * predictor.scores(data.X, rows.threads)
+        plain = np.where(seen, inside, trial.out_margins)
         scale, rate = scale_and_rate(plain, rows, given)
-        predictor = replace(trial.predictor, scale=scale)
+        predictor, inside, outside = found.predictor(scale), scale * inside, scale * plain
         if not signal:
-            scale, predictor = 1.0, Average((), float(np.log(frequency) - np.log1p(-frequency)))
-        inside, outside = data.signs * predictor.scores(data.X, rows.threads), scale * plain
+            predictor, outside = Average((), float(np.log(frequency) - np.log1p(-frequency))), plain
+            inside = data.signs * predictor.scores(data.X)
         self.n_iter_, self.predictor_ = max(trial.rounds, 1), predictor
         self.history_ = {"loss": trial.history}
         self.status_ = f"{trial.cut}; " * bool(trial.cut) + f"{trial.rounds} rounds, the best on rows left out"
@@ -230,33 +184,6 @@ class Losses:
         self.records = list(records)
 
 
-def scale_and_rate(margins: np.ndarray, rows: Rows, rate: float | None = None) -> tuple[float, float]:
-    """(scale, rate): under which labels of margins times the scale, flipped at that rate, are likeliest.
-
-    Averages and early stopping make votes timid; without a scale of its own that would pass for noise or hide it. Where
-    the labels do not say, an expectation decides: one wrong label in ten, believed as much as a twentieth of the rows.
-    """
-    tried = []
-    for scale in _SCALES:
-        found = estimated_rate(scale * margins, rows) if rate is None else rate
-        doubt = _BELIEF * (_EXPECTED * np.log(found) + (1 - _EXPECTED) * np.log1p(-found))
-        tried.append((LogisticMixture(found).bind(rows).value(scale * margins) - doubt, scale, found))
-    least = min(value for value, _, _ in tried)
-    return next((scale, found) for value, scale, found in tried if value <= least + _TIE)
-
-
-def estimated_rate(margins: np.ndarray, rows: Rows) -> float:
-    """The noise rate under which labels of these margins are likeliest, with the same expectation: EM on the rate."""
-    rate = _EXPECTED
-    for _ in range(100):
-        suspicion = rows.add(float(rows.prior @ LogisticMixture(rate).suspicion(margins)))
-        new = float(np.clip((suspicion + _BELIEF * _EXPECTED) / (1 + _BELIEF), *RATES))
-        if abs(new - rate) < 1e-5:
-            break
-        rate = new
-    return rate
-
-
 def _check_rate(name: str, value) -> float | None:
     if isinstance(value, str) and value == "estimate":
         return None
@@ -273,7 +200,9 @@ class LogisticMixtureClassifier(NoisyClassifier):
     noise_rate : float in (0, 0.5) or "estimate", default "estimate"
         The share of wrong labels.
     learner : Learner, optional
-        What votes. By default trees of 3, 10 or 30 leaves, the size chosen on rows left out; stumps for sparse tables.
+        What votes. By default trees of 3, 10 or 30 leaves, after a linear vote where that helps, both chosen on rows
+        left out; stumps for sparse tables of more than 5 million cells. A single fit takes the largest trees, and
+        stumps where there are categories or X is sparse.
     update : int, default 10
         In a single fit (bags=0) the noise rate is estimated anew every so many rounds.
     bags : int, default 10
@@ -301,7 +230,8 @@ class LogisticMixtureClassifier(NoisyClassifier):
         The probability that each training label is wrong, by the fits that have not seen it; of several classes, by the
         model of the given class against the rest.
     loss_history_ : ndarray
-        The loss of each round, averaged over the bags. It never rises.
+        The loss of each round, averaged over the bags, and before it that of the linear vote, if the fit began with
+        one. It never rises.
     margins_, oob_margins_ : ndarray of shape (n_samples,)
         y f(x) of the model, and of the fits that have not seen the row (of bags only).
     certificate_ : Certificate

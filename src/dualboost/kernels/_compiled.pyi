@@ -224,6 +224,7 @@ class LeafSearch:
         least: float,
         features: float,
         seed: int,
+        newton: bool = True,
     ) -> tuple[tuple[_Ints, _Ints, _Bytes, _Ints, _Ints, _Doubles], _Ints, _Doubles, _Doubles]: ...
     def values(
         self,

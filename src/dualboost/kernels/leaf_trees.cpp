@@ -106,7 +106,7 @@ public:
     // Rounds of leveraging on the difference of logistic losses, one tree a round; see leaf_rounds.hpp.
     nb::tuple rounds(const Vector<const int8_t> &y, const Doubles &prior, const Vector<double> &z, double mu,
                      double shrink, const Grid<double> &path, int64_t leaves, double least, double features,
-                     uint64_t seed) {
+                     uint64_t seed, bool newton) {
         check_rows(y.shape(0));
         check_rows(prior.shape(0));
         check_rows(z.shape(0));
@@ -126,7 +126,7 @@ public:
             fixed(prior.data(), h_);
             g_.resize(h_.size());
             LeafLimits limits{leaves, fixed_least(least), 0.0, features, seed};
-            LeafRounds run(table_, *growth_, {y.data(), prior.data(), z.data(), mu, shrink, kFixed});
+            LeafRounds run(table_, *growth_, {y.data(), prior.data(), z.data(), mu, shrink, kFixed, newton});
             for (int64_t t = 0; t < count && run.play(g_, h_, limits); ++t) {
                 trees.insert(trees.end(), run.tree().begin(), run.tree().end());
                 sizes.push_back(static_cast<int32_t>(run.tree().size()));
@@ -220,6 +220,7 @@ void bind_leaf_trees(nb::module_ &m) {
              "The greedy tree for sums of g^2 / (h + ridge); (feature, cut, missing_right, left, right, value).")
         .def("rounds", &LeafSearch::rounds, "y"_a, "prior"_a, "z"_a.noconvert(), "mu"_a, "shrink"_a,
              "path"_a.noconvert(), "leaves"_a, "least"_a, "features"_a, "seed"_a,
+             "newton"_a = true,
              "Rounds of leveraging, one tree each: (trees, nodes of each, weight of each, loss after each). Moves the "
              "margins z of all rows and writes them after each round to a row of path, which says how many rounds; rows of "
              "prior 0 are only told the votes.")

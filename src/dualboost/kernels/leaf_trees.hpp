@@ -64,6 +64,12 @@ public:
         return nodes_;
     }
 
+    // tell(row, node) for each row that took part in the last tree and the leaf it fell into.
+    template <class Tell> void each_row(Tell tell) const {
+        for (const Leaf &leaf : leaves_)
+            for (int64_t k = leaf.begin; k < leaf.end; ++k) tell(order_[static_cast<size_t>(k)], leaf.node);
+    }
+
 private:
     struct Split {
         float gain = 0; // rounded: what differs in the last digits only is a tie, and ties go to the first

@@ -7,6 +7,7 @@ split first. Among all values for its leaves these make the descent of Krause & 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import NamedTuple
@@ -104,7 +105,16 @@ class LeafOracle(Oracle):
         self.learner, self.bins, self.rows = learner, bins, rows
         self.y = np.asarray(y, dtype=np.float64)
         self._prior = np.ascontiguousarray(rows.prior)
-        self.search = kernels.LeafSearch(row_codes(bins), bins.cut_counts)
+        self.codes = row_codes(bins)
+        self.search = kernels.LeafSearch(self.codes, bins.cut_counts)
+
+    def grown_as(self, learner: LeafTrees) -> LeafOracle:
+        """The same binned rows for trees of another size."""
+        if learner.max_bins != self.learner.max_bins:
+            raise ValueError("Other bins need another bind.")
+        other = copy(self)
+        other.learner = learner
+        return other
 
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         learner = self.learner

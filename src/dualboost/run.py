@@ -121,6 +121,7 @@ def stretches(game: Game, booster: Booster, begin: Halt, max_rounds: int, watch:
     The state of a seam is asked about and certified again on its other side, whoever takes it up, and not shown twice.
     """
     state, recorded = begin.state, begin.recorded
+    del begin  # a run does not keep the state that it began with
     while state.t < max_rounds or not recorded:
         limit = min(max_rounds, next_seam(state.t)) if watch.seams else max_rounds
         for burst in _bursts(game, booster, state, limit, watch):

@@ -203,9 +203,10 @@ def play(
     """
     begin = state if isinstance(state, Halt) else Halt.at(booster.start(game) if state is None else state, [])
     first, log, eyes = 0 if begin.log else begin.state.t, list(begin.log), watch_of(watch)
-    reason, state = "", begin.state
+    reason, state, pieces = "", begin.state, stretches(game, booster, begin, max_rounds, eyes)
+    del begin  # its margins and weights would stay in memory to the end
     try:
-        for stretch in stretches(game, booster, begin, max_rounds, eyes):
+        for stretch in pieces:
             state = stretch.state
             log += stretch.records
             if stretch.at_seam:

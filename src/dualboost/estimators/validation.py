@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 _SMALL = 10_000  # cells
+_PIECE = 1 << 16  # rows numbered at once
 _INPUT = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
 
@@ -48,7 +49,7 @@ class TrainingData:
 
     X: Any
     codes: np.ndarray
-    """The number of each row's class."""
+    """The number of each row's class, in as few bytes as the number of classes needs."""
     weights: np.ndarray | None
     classes: np.ndarray
     present: np.ndarray | None
@@ -67,7 +68,7 @@ class TrainingData:
     @property
     def signs(self) -> np.ndarray:
         """+1 for the second of two classes, -1 for the first."""
-        return np.where(self.codes == 1, 1, -1).astype(np.int8)
+        return np.where(self.codes == 1, np.int8(1), np.int8(-1))
 
     def rows(self, threads: int) -> Rows:
         """What is shared about the rows of the game."""
@@ -99,7 +100,7 @@ class TrainingData:
     def against_rest(self, k: int) -> TrainingData:
         """Two classes: the rows of class k are the second."""
         held_out = None if self.held_out is None else self.held_out.against_rest(k)
-        return replace(self, codes=(self.codes == k).astype(np.intp), classes=np.array([0, 1]), held_out=held_out)
+        return replace(self, codes=(self.codes == k).astype(np.int8), classes=np.array([0, 1]), held_out=held_out)
 
     def share(self, share: float) -> TrainingData:
         """With this share of the time left."""
@@ -165,7 +166,7 @@ def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | No
         present = weights > 0
         X, y, weights = X[present], y[present], weights[present]
         given = {name: values[present] for name, values in given.items()}
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = _numbered(y)
     _check_several(classes, type(estimator).__name__)
     return TrainingData(X, codes, weights, classes, present, n_given, given, categorical)
 
@@ -181,7 +182,18 @@ def further_data(estimator, X, y, sample_weight, classes: np.ndarray) -> Trainin
     unknown = np.setdiff1d(y, classes).tolist()
     if unknown:
         raise ValueError(f"eval_set has the label {unknown[0]!r}, which is not among the classes that are fitted to.")
-    return TrainingData(X, np.searchsorted(classes, y), weights, classes, None, len(y), {})
+    return TrainingData(X, _numbers(y, classes), weights, classes, None, len(y), {})
+
+
+def _numbered(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, and the number of each row's class; sorting all labels with their places would take much memory."""
+    classes = np.unique(y)
+    return classes, _numbers(y, classes)
+
+
+def _numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    kind = np.min_scalar_type(-len(classes))
+    return np.concatenate([np.searchsorted(classes, y[k : k + _PIECE]).astype(kind) for k in range(0, len(y), _PIECE)])
 
 
 def _one_a_row(name: str, values, n_rows: int) -> np.ndarray:

@@ -281,7 +281,9 @@ private:
         over_chunks([&](int64_t k, int64_t begin, int64_t n) {
             weights::move_chunk(z_ + begin, column_.get() + begin, n, keep, added, z_room_ + begin);
             weights::BandPart &part = band_.parts[static_cast<size_t>(k)];
-            clear(part);
+            part.outside = {};
+            part.x.clear();
+            part.weight.clear();
             weights::gather_chunk(p, begin, begin + n, anchor, band_.width, out, part);
             if (look_lowest) gather_lowest(k, begin, n, centre - reach, centre + reach);
         });
@@ -289,12 +291,6 @@ private:
         for (const weights::BandPart &part : band_.parts) band_.outside.add(part.outside);
         require(std::isfinite(band_.outside.total), "z and offset must be finite, and their sum too.");
         if (look_lowest) filled_ = weights::fill_bracket(join_lowest(), problem_.caps.scale, false);
-    }
-
-    static void clear(weights::BandPart &part) {
-        part.outside = {};
-        part.x.grow(-part.x.size());
-        part.weight.grow(-part.weight.size());
     }
 
     // Turns exponentials into weights; false if they do not sum to one closely enough.
@@ -329,29 +325,12 @@ private:
     // ---- The relaxed margin of the moved z --------------------
 
     void gather_lowest(int64_t k, int64_t begin, int64_t n, double low, double high) {
-        uint16_t where[kChunk];
-        weights::LowestMass &part = lowest_[static_cast<size_t>(k)];
-        weights::PerRow weight = problem_.caps.weight.from(begin);
-        const double *v = z_room_ + begin;
-        weights::lowest_chunk(v, weight, n, low, high, where, &part);
-        weights::Bracket &piece = pieces_[static_cast<size_t>(k)];
-        piece.keys.resize(static_cast<size_t>(part.inside));
-        for (int64_t j = 0; j < part.inside; ++j) piece.keys[static_cast<size_t>(j)] = -v[where[j]];
-        if (problem_.caps.equal()) return;
-        piece.weights.resize(static_cast<size_t>(part.inside));
-        for (int64_t j = 0; j < part.inside; ++j) piece.weights[static_cast<size_t>(j)] = weight[where[j]];
+        weights::gather_piece(z_room_ + begin, problem_.caps.weight.from(begin), n, low, high,
+                              lowest_[static_cast<size_t>(k)], pieces_[static_cast<size_t>(k)]);
     }
 
     weights::Bracket &join_lowest() {
-        bracket_.mass = bracket_.moment = 0;
-        bracket_.keys.clear();
-        bracket_.weights.clear();
-        for (size_t k = 0; k < pieces_.size(); ++k) {
-            bracket_.mass += lowest_[k].mass * problem_.caps.scale;
-            bracket_.moment += lowest_[k].moment * problem_.caps.scale;
-            bracket_.keys.insert(bracket_.keys.end(), pieces_[k].keys.begin(), pieces_[k].keys.end());
-            bracket_.weights.insert(bracket_.weights.end(), pieces_[k].weights.begin(), pieces_[k].weights.end());
-        }
+        weights::join_pieces(pieces_, lowest_, problem_.caps.scale, bracket_);
         return bracket_;
     }
 };

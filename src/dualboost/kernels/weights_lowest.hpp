@@ -64,33 +64,54 @@ struct Bracket {
     double mass = 0, moment = 0;
 };
 
+// The rows of one chunk inside the bracket.
+inline void gather_piece(const double *v, PerRow weight, int64_t n, double low, double high, LowestMass &sums,
+                         Bracket &piece) {
+    uint16_t where[kChunk];
+    lowest_chunk(v, weight, n, low, high, where, &sums);
+    auto inside = static_cast<size_t>(sums.inside);
+    piece.keys.resize(inside);
+    for (size_t j = 0; j < inside; ++j) piece.keys[j] = -v[where[j]];
+    if (weight.data == nullptr) return;
+    piece.weights.resize(inside);
+    for (size_t j = 0; j < inside; ++j) piece.weights[j] = weight[where[j]];
+}
+
+// All pieces in order. What may be most of the rows is held once: room for as many as there are, and a large piece goes
+// as soon as it has been read.
+inline void join_pieces(std::vector<Bracket> &pieces, const std::vector<LowestMass> &parts, double scale, Bracket &all) {
+    auto append = [](std::vector<double> &to, std::vector<double> &from) {
+        to.insert(to.end(), from.begin(), from.end());
+        if (from.capacity() > kChunk / 2) std::vector<double>().swap(from);
+    };
+    size_t keys = 0, weights = 0;
+    for (const Bracket &piece : pieces) keys += piece.keys.size(), weights += piece.weights.size();
+    all.mass = all.moment = 0;
+    all.keys.clear();
+    all.weights.clear();
+    all.keys.reserve(keys);
+    all.weights.reserve(weights);
+    for (size_t k = 0; k < pieces.size(); ++k) {
+        all.mass += parts[k].mass * scale;
+        all.moment += parts[k].moment * scale;
+        append(all.keys, pieces[k].keys);
+        append(all.weights, pieces[k].weights);
+    }
+}
+
 inline Bracket lowest_gather(const double *v, int64_t m, const Caps &caps, double low, double high, int threads) {
     size_t chunks = static_cast<size_t>(chunk_count(m));
     std::vector<LowestMass> parts(chunks);
     std::vector<Bracket> pieces(chunks);
     over_chunks(m, threads, [&](int64_t k, int64_t begin, int64_t n) {
-        uint16_t where[kChunk];
-        LowestMass &part = parts[static_cast<size_t>(k)];
-        lowest_chunk(v + begin, caps.weight.from(begin), n, low, high, where, &part);
-        Bracket &piece = pieces[static_cast<size_t>(k)];
-        piece.keys.resize(static_cast<size_t>(part.inside));
-        for (int64_t j = 0; j < part.inside; ++j) piece.keys[static_cast<size_t>(j)] = -v[begin + where[j]];
-        if (caps.equal()) return;
-        piece.weights.resize(static_cast<size_t>(part.inside));
-        for (int64_t j = 0; j < part.inside; ++j)
-            piece.weights[static_cast<size_t>(j)] = caps.weight[begin + where[j]];
+        auto chunk = static_cast<size_t>(k);
+        gather_piece(v + begin, caps.weight.from(begin), n, low, high, parts[chunk], pieces[chunk]);
     });
-    Bracket all = std::move(pieces[0]);
     double spoilt = 0;
-    for (size_t k = 0; k < chunks; ++k) {
-        all.mass += parts[k].mass * caps.scale;
-        all.moment += parts[k].moment * caps.scale;
-        spoilt += parts[k].spoilt;
-        if (k == 0) continue;
-        all.keys.insert(all.keys.end(), pieces[k].keys.begin(), pieces[k].keys.end());
-        all.weights.insert(all.weights.end(), pieces[k].weights.begin(), pieces[k].weights.end());
-    }
+    for (const LowestMass &part : parts) spoilt += part.spoilt;
     require(!std::isnan(spoilt), "v must be finite.");
+    Bracket all;
+    join_pieces(pieces, parts, caps.scale, all);
     return all;
 }
 

@@ -103,16 +103,24 @@ template <class Work> void over_chunks(int64_t m, int threads, const Work &work)
     if (short_of_memory) throw std::bad_alloc();
 }
 
-// Numbers collected in unknown quantity; what is reserved is neither cleared nor touched before it is used.
+// Numbers collected in unknown quantity, at most one for each row of a chunk; what is reserved is neither cleared nor
+// touched before it is used.
 class Pile {
 public:
+    // Keeps little memory: a pile of most rows comes up when many are equal, and seldom twice.
+    void clear() {
+        size_ = 0;
+        if (capacity_ <= kChunk / 2) return;
+        data_.reset();
+        capacity_ = 0;
+    }
     double *end() { return data_.get() + size_; }
     const double *data() const { return data_.get(); }
     int64_t size() const { return size_; }
     void grow(int64_t count) { size_ += count; }
     void reserve(int64_t more) {
         if (size_ + more <= capacity_) return;
-        capacity_ = 2 * (size_ + more);
+        capacity_ = std::max(size_ + more, std::min(2 * (size_ + more), kChunk));
         std::unique_ptr<double[]> larger(new double[static_cast<size_t>(capacity_)]);
         std::copy(data_.get(), data_.get() + size_, larger.get());
         data_ = std::move(larger);

@@ -406,14 +406,69 @@ def test_encode_finds_every_cut(n_cuts, spread):
     x = x[~np.isinf(x)]
     for X in (x[:, None], x[:200, None]):
         codes = np.empty((1, len(X)), dtype=np.uint8)
-        kernels.encode_dense(X, cuts, np.array([0, len(cuts)]), codes, 1)
+        assert kernels.encode_dense(X, cuts, np.array([0, len(cuts)]), codes, 1, *NOTHING_KNOWN)
         np.testing.assert_array_equal(codes[0], naive_codes(X[:, 0], cuts))
 
+
+@pytest.mark.parametrize("max_bins", [2, 3, 5, 17, 255])
+@pytest.mark.parametrize("kind", ["few", "real", "skewed", "missing", "whole", "one", "far"])
+def test_small_tables_are_binned_like_others(kind, max_bins):
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 5, 127, 128, 600, 4096):
+        X = {
+            "few": rng.integers(0, 5, (n, 3)) * 1.5,
+            "real": rng.standard_normal((n, 2)),
+            "skewed": np.exp(20 * rng.standard_normal((n, 2))) * rng.choice([0.0, -1.0, 1.0], (n, 2)),
+            "missing": np.where(rng.random((n, 3)) < [0.3, 0.999, 2.0], np.nan, rng.standard_normal((n, 3))),
+            "whole": np.rint(rng.gamma(4.0, 20.0, (n, 2))),
+            "one": np.full((n, 1), -0.0) + rng.choice([0.0, -0.0], (n, 1)),
+            "far": np.where(rng.random((n, 1)) < 0.01, 1e308, rng.standard_normal((n, 1)))
+            * rng.choice([-1, 1], n)[:, None],
+        }[kind].astype(np.float64)
+        codes, expected = (np.empty(X.shape[::-1], dtype=np.uint8) for _ in range(2))
+        cuts, start, *modes = kernels.bin_small(np.asfortranarray(X) if n % 2 else X, max_bins, codes)
+        cuts_expected, start_expected, *known = kernels.cut_dense(X, None, max_bins, 1)
+        kernels.encode_dense(X, cuts_expected, start_expected, expected, 1, *known)
+        np.testing.assert_array_equal(cuts, cuts_expected)
+        np.testing.assert_array_equal(start, start_expected)
+        np.testing.assert_array_equal(codes, expected)
+        for found, wanted in zip(modes, kernels.modes_dense(expected, 1), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_small_tables_refuse_what_others_refuse():
+    codes = np.empty((1, 2), dtype=np.uint8)
+    with pytest.raises(ValueError, match="infinity"):
+        kernels.bin_small(np.array([[1.0], [np.inf]]), 255, codes)
+    with pytest.raises(ValueError, match="few rows"):
+        kernels.bin_small(np.zeros((5000, 1)), 255, np.empty((1, 5000), dtype=np.uint8))
+    with pytest.raises(ValueError, match="one row for each column"):
+        kernels.bin_small(np.zeros((2, 2)), 255, codes)
+
+
+def test_what_the_sample_showed_is_checked_while_encoding():
+    """A hopeful cut trusts the sample; the encoder tells when another row has another value, and says so once."""
+    X = np.zeros((300_000, 3))
+    X[::2, 1] = 1.0
+    X[::3, 2] = np.nan
+    for value in (None, 7.0):
+        if value is not None:
+            X[12_345, 1] = value  # perhaps no sampled row
+        cuts, start, few, known = kernels.cut_dense(X, None, 255, 1, True)
+        assert few.tolist() == [0, 1, 2]
+        codes = np.empty((3, len(X)), dtype=np.uint8)
+        seen = value in known
+        assert kernels.encode_dense(X, cuts, start, codes, 2, few, known) == (value is None or seen)
+    np.testing.assert_array_equal(bin_columns(X).cuts, [0.5, 4.0])
+
+
+NOTHING_KNOWN = np.empty(0, dtype=np.int32), np.empty(0)
 
 KERNEL_CALLS = {
     "cut_dense": (np.eye(3), None, 255, 1),
     "cut_sparse": (3, np.array([0, 1, 3]), np.array([1, 0, 2], np.int32), np.ones(3), None, 255, 1),
-    "encode_dense": (np.eye(3), np.full(3, 0.5), np.arange(4), np.empty((3, 3), np.uint8), 1),
+    "encode_dense": (np.eye(3), np.full(3, 0.5), np.arange(4), np.empty((3, 3), np.uint8), 1, *NOTHING_KNOWN),
+    "bin_small": (np.eye(3), 255, np.empty((3, 3), np.uint8)),
     "encode_sparse": (np.array([0, 1, 3]), np.ones(3), np.full(2, 0.5), np.arange(3), np.empty(3, np.uint8), 1),
     "modes_dense": (np.zeros((2, 3), np.uint8), 1),
     "modes_sparse": (3, np.array([0, 1, 3]), np.ones(3, np.uint8), np.zeros(2, np.uint8)),

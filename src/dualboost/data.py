@@ -23,6 +23,9 @@ SPARSE_FRACTION = 0.2
 SPARSE_MIN_ROWS = 1_000
 SPARSE_MIN_CELLS = 1 << 24
 
+# Up to here a column is sorted with its row numbers, which gives cuts and codes at once.
+SMALL_ROWS = 1 << 12
+
 
 _Array = np.ndarray
 SearchArrays = tuple[int, _Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array]
@@ -59,6 +62,8 @@ class Bins:
     @property
     def stored(self) -> np.ndarray:
         """Which columns are in one of the lists, as 0 and 1."""
+        if len(self.dense_features) + len(self.sparse_features) == self.n_features:
+            return np.ones(self.n_features, dtype=np.uint8)
         stored = np.zeros(self.n_features, dtype=np.uint8)
         stored[self.dense_features] = stored[self.sparse_features] = 1
         return stored
@@ -69,7 +74,7 @@ class Bins:
         A column that is missing everywhere is constant: it is not stored and has no hypotheses.
         """
         return (
-            self.n_rows, np.ascontiguousarray(y, dtype=np.int8), self.cut_counts, self.has_missing & self.stored,
+            self.n_rows, np.asarray(y, dtype=np.int8, order="C"), self.cut_counts, self.has_missing & self.stored,
             self.dense_codes, self.dense_features,
             self.sparse_start, self.sparse_rows, self.sparse_codes, self.sparse_features, self.sparse_default,
         )  # fmt: skip
@@ -106,21 +111,31 @@ class _Columns(NamedTuple):
 
 
 def _bin_dense(X: np.ndarray, weights: np.ndarray | None, max_bins: int, threads: int) -> Bins:
-    cuts, cut_start = kernels.cut_dense(X, weights, max_bins, threads)
     codes = np.empty((X.shape[1], X.shape[0]), dtype=np.uint8)
-    kernels.encode_dense(X, cuts, cut_start, codes, threads)
+    if weights is None and X.shape[0] <= SMALL_ROWS:
+        cuts, cut_start, mode, count, missing = kernels.bin_small(X, max_bins, codes)
+        return _stored(codes, (cuts, cut_start, missing), (mode, count), threads)
+    cuts, cut_start, few, known = kernels.cut_dense(X, weights, max_bins, threads, True)
+    if not kernels.encode_dense(X, cuts, cut_start, codes, threads, few, known):  # a value that no sampled row has
+        cuts, cut_start, few, known = kernels.cut_dense(X, weights, max_bins, threads)
+        kernels.encode_dense(X, cuts, cut_start, codes, threads, few, known)
     return store_codes(codes, cuts, cut_start, threads)
 
 
 def store_codes(codes: np.ndarray, cuts: np.ndarray, cut_start: np.ndarray, threads: int = 1) -> Bins:
     """Columns that are coded already, one a row of `codes`, stored as suits each."""
     mode, count, missing = kernels.modes_dense(codes, threads)
-    storage = _choose_storage(codes.shape[1], mode, count)
+    return _stored(codes, (cuts, cut_start, missing), (mode, count), threads)
+
+
+def _stored(codes: np.ndarray, columns: tuple, modes: tuple[np.ndarray, np.ndarray], threads: int) -> Bins:
+    """The columns as suits their commonest codes and how often these occur."""
+    storage = _choose_storage(codes.shape[1], *modes)
     rows, exceptions = _room_for(storage)
     if storage.sparse.size:
         kernels.pack_dense(codes, storage.sparse, storage.default, storage.start, rows, exceptions, threads)
     dense_codes = codes if storage.dense.size == len(codes) else codes[storage.dense]
-    return _bins(codes.shape[::-1], (cuts, cut_start, missing), dense_codes, storage, (rows, exceptions))
+    return _bins(codes.shape[::-1], columns, dense_codes, storage, (rows, exceptions))
 
 
 def _bin_sparse(X: _Columns, weights: np.ndarray | None, max_bins: int, threads: int) -> Bins:
@@ -161,12 +176,17 @@ def _bins(shape: tuple, columns: tuple, dense_codes: np.ndarray, storage: _Stora
 def _choose_storage(n_rows: int, mode: np.ndarray, count: np.ndarray) -> _Storage:
     exceptions = n_rows - count
     varies = exceptions > 0
+    if n_rows < SPARSE_MIN_ROWS and n_rows * len(count) < SPARSE_MIN_CELLS:  # all dense; soon said, for small tables
+        return _Storage(varies.nonzero()[0].astype(np.int32), *_NO_SPARSE)
     matters = n_rows >= SPARSE_MIN_ROWS or n_rows * np.count_nonzero(varies) >= SPARSE_MIN_CELLS
     sparse = varies & (exceptions <= SPARSE_FRACTION * n_rows) & matters
     dense_features = np.flatnonzero(varies & ~sparse).astype(np.int32)
     sparse_features = np.flatnonzero(sparse).astype(np.int32)
     start = np.concatenate(([0], np.cumsum(exceptions[sparse]))).astype(np.int64)
     return _Storage(dense_features, sparse_features, start, mode[sparse])
+
+
+_NO_SPARSE = np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint8)
 
 
 def _room_for(storage: _Storage) -> tuple[np.ndarray, np.ndarray]:

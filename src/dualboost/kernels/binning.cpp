@@ -1,6 +1,5 @@
 // Binning: cuts for every column, codes for every value, and the choice between a full and a sparse column of codes.
-#include "code_storage.hpp"
-#include "cut_columns.hpp"
+#include "small_columns.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -61,34 +60,77 @@ nb::tuple join_cuts(std::vector<std::vector<double>> &&columns) {
     return nb::make_tuple(to_numpy(std::move(cuts)), to_numpy(std::move(start)));
 }
 
-// Each worker takes the next group of columns until none is left.
-template <class T> void cut_groups(const DenseProblem &problem, int threads, std::vector<std::vector<double>> &cuts) {
-    int64_t groups = (problem.x.columns + kTileColumns - 1) / kTileColumns;
+// Calls use(group number, buffers) for each of the groups, a worker with its own buffers taking one after the other.
+template <class Buffers, class Use> void for_groups(int64_t groups, int threads, const Use &use) {
     int workers = static_cast<int>(std::min<int64_t>(threads, groups));
     std::atomic<int64_t> next{0};
     parallel_guarded(workers, workers, [&](int64_t) {
-        GroupBuffers<T> buffers;
-        for (int64_t g; (g = next.fetch_add(1)) < groups;)
-            cut_group(problem, group_from(g * kTileColumns, problem.x.columns), buffers,
-                      cuts.data() + g * kTileColumns);
+        Buffers buffers;
+        for (int64_t g; (g = next.fetch_add(1)) < groups;) use(g, buffers);
     });
 }
 
-nb::tuple cut_dense(const AnyMatrix &array, const std::optional<Doubles> &weights, int max_bins, int threads) {
+struct Nothing {};
+
+// Cuts of all columns. Those of few values in the sample must be looked at in full; with `hope` the ones of very few are
+// listed there instead, and whoever encodes them sees whether they have others.
+template <class T>
+void cut_groups(const DenseProblem &problem, int threads, KnownColumns *hope, std::vector<std::vector<double>> &cuts) {
+    std::vector<Distinct> seen(problem.sample.empty() ? 0 : cuts.size());
+    int64_t groups = (problem.x.columns + kTileColumns - 1) / kTileColumns;
+    for_groups<GroupBuffers<T>>(groups, threads, [&](int64_t g, GroupBuffers<T> &buffers) {
+        int64_t first = g * kTileColumns;
+        cut_group(problem, group_from(first, problem.x.columns), buffers, cuts.data() + first,
+                  seen.empty() ? nullptr : seen.data() + first);
+    });
+    if (seen.empty()) return;
+    std::vector<int32_t> few, open;
+    for (size_t j = 0; j < cuts.size(); ++j) {
+        if (!cuts[j].empty()) continue;
+        few.push_back(static_cast<int32_t>(j));
+        if (hope && seen[j].size() >= 1 && seen[j].size() <= kKnown) hope->add(few.back(), seen[j]);
+        else open.push_back(few.back());
+    }
+    int64_t parts = (static_cast<int64_t>(open.size()) + kTileColumns - 1) / kTileColumns;
+    for_groups<Nothing>(parts, threads, [&](int64_t part, Nothing &) {
+        ColumnGroup group{{}, 0};
+        Distinct *distinct[kTileColumns];
+        for (size_t k = static_cast<size_t>(part) * kTileColumns; k < open.size() && group.width < kTileColumns; ++k) {
+            distinct[group.width] = &seen[static_cast<size_t>(open[k])];
+            group.columns[group.width++] = open[k];
+        }
+        complete(problem, group, distinct);
+    });
+    for (int32_t j : few)
+        cuts[static_cast<size_t>(j)] = place_cuts(seen[static_cast<size_t>(j)], problem.max_bins);
+}
+
+nb::tuple cut_dense(const AnyMatrix &array, const std::optional<Doubles> &weights, int max_bins, int threads,
+                    bool hopeful) {
     Matrix x = view(array);
     check_common(x.rows, max_bins, threads);
     std::vector<std::vector<double>> cuts(static_cast<size_t>(x.columns));
+    KnownColumns hope;
     {
         nb::gil_scoped_release released;
         Masses masses = make_masses(weights, x.rows);
         std::vector<int32_t> sample = rows_to_sample(x.rows);
         DenseProblem problem{x, masses, sample, max_bins};
         threads = useful_threads(threads, x.rows * x.columns);
-        if (weights) cut_groups<WeightedItem>(problem, threads, cuts);
-        else cut_groups<Item>(problem, threads, cuts);
+        if (weights) cut_groups<WeightedItem>(problem, threads, hopeful ? &hope : nullptr, cuts);
+        else cut_groups<Item>(problem, threads, hopeful ? &hope : nullptr, cuts);
     }
-    return join_cuts(std::move(cuts));
+    nb::tuple placed = join_cuts(std::move(cuts));
+    return nb::make_tuple(placed[0], placed[1], to_numpy(std::move(hope.columns)), to_numpy(std::move(hope.values)));
 }
+
+DUALBOOST_CLONES bool any_infinite(const double *x, int64_t n) {
+    int found = 0;
+    for (int64_t i = 0; i < n; ++i) found |= std::fabs(x[i]) == std::numeric_limits<double>::infinity();
+    return found != 0;
+}
+
+constexpr const char *kInfinite = "X contains infinity; replace it by a finite number or by NaN, which means missing.";
 
 // Row numbers must ascend strictly inside a column: then there are no duplicates either.
 SparseColumns checked(int64_t n_rows, const Longs &start, const Ints &rows, const Doubles &values) {
@@ -146,12 +188,6 @@ nb::tuple cut_sparse(int64_t n_rows, const Longs &start, const Ints &rows, const
 
 // ---- Codes -----------------------------------------------------------------------------------------------------
 
-DUALBOOST_CLONES bool any_infinite(const double *x, int n) {
-    int found = 0;
-    for (int i = 0; i < n; ++i) found |= std::fabs(x[i]) == std::numeric_limits<double>::infinity();
-    return found != 0;
-}
-
 void check_cuts(const Doubles &cuts, const Longs &cut_start, int64_t columns) {
     const int64_t *start = cut_start.data();
     require(static_cast<int64_t>(cut_start.shape(0)) == columns + 1 && start[0] == 0 &&
@@ -162,22 +198,33 @@ void check_cuts(const Doubles &cuts, const Longs &cut_start, int64_t columns) {
                 "A column must have between 0 and 254 cuts.");
 }
 
-constexpr const char *kInfinite = "X contains infinity; replace it by a finite number or by NaN, which means missing.";
+// For each column where it is in a list; -1 where it is not.
+std::vector<int32_t> places_in(const Ints &list, int64_t columns) {
+    std::vector<int32_t> place(static_cast<size_t>(columns), -1);
+    for (size_t k = 0; k < list.shape(0); ++k) {
+        require(list.data()[k] >= 0 && list.data()[k] < columns, "A column number is out of range.");
+        place[static_cast<size_t>(list.data()[k])] = static_cast<int32_t>(k);
+    }
+    return place;
+}
 
-// codes[j, i] = number of cuts of column j below X[i, j]; 255 = missing.
-void encode_dense(const AnyMatrix &array, const Doubles &cuts, const Longs &cut_start, const Grid<uint8_t> &codes,
-                  int threads) {
+// codes[j, i] = number of cuts of column j below X[i, j]; 255 = missing. True unless one of the columns `few` has a value
+// other than the four that are given for it.
+bool encode_dense(const AnyMatrix &array, const Doubles &cuts, const Longs &cut_start, const Grid<uint8_t> &codes,
+                  int threads, const Ints &few, const Doubles &known) {
     Matrix x = view(array);
     check_cuts(cuts, cut_start, x.columns);
     require(static_cast<int64_t>(codes.shape(0)) == x.columns && static_cast<int64_t>(codes.shape(1)) == x.rows,
             "codes must have one row for each column of X.");
     require(threads >= 1, "threads must be at least 1.");
+    require(known.shape(0) == kKnown * few.shape(0), "known must have four values for each of the columns few.");
+    std::vector<int32_t> place = places_in(few, x.columns);
     nb::gil_scoped_release released;
     const int64_t *start = cut_start.data();
     std::vector<CutIndex> index;
     for (int64_t j = 0; j < x.columns; ++j)
         index.push_back(make_cut_index(cuts.data() + start[j], start[j + 1] - start[j], x.rows, kMissing));
-    std::atomic<bool> finite{true};
+    std::atomic<bool> finite{true}, as_known{true};
     parallel(chunk_count(x.rows), useful_threads(threads, x.rows * x.columns), [&](int64_t chunk) {
         int64_t end = std::min(x.rows, (chunk + 1) * kChunk);
         Tile tile;
@@ -191,10 +238,14 @@ void encode_dense(const AnyMatrix &array, const Doubles &cuts, const Longs &cut_
                     auto write = [out](int i, int32_t code) { out[i] = static_cast<uint8_t>(code); };
                     for_codes(index[static_cast<size_t>(j + c)], tile[c], rows, write);
                     if (any_infinite(tile[c], rows)) finite = false;
+                    int32_t at = place[static_cast<size_t>(j + c)];
+                    if (at >= 0 && !only_known(tile[c], rows, known.data() + kKnown * static_cast<size_t>(at)))
+                        as_known = false;
                 }
             }
     });
     require(finite, kInfinite);
+    return as_known;
 }
 
 // The same for the listed entries of sparse columns.
@@ -242,6 +293,33 @@ nb::tuple modes_dense(const Grid<const uint8_t> &codes, int threads) {
         });
     }
     return modes_to_numpy(std::move(modes));
+}
+
+// A table of few rows that all count the same: (cuts, cut_start, commonest codes, their counts, missing).
+nb::tuple bin_small(const AnyMatrix &array, int max_bins, const Grid<uint8_t> &codes) {
+    Matrix x = view(array);
+    check_common(x.rows, max_bins, 1);
+    require(x.rows <= kSmallTable, "bin_small is for tables of few rows.");
+    require(static_cast<int64_t>(codes.shape(0)) == x.columns && static_cast<int64_t>(codes.shape(1)) == x.rows,
+            "codes must have one row for each column of X.");
+    std::vector<std::vector<double>> cuts(static_cast<size_t>(x.columns));
+    Modes modes(x.columns);
+    {
+        nb::gil_scoped_release released;
+        SmallBuffers buffers;
+        std::vector<double> column(static_cast<size_t>(x.rows));
+        int64_t counts[256];
+        for (int64_t j = 0; j < x.columns; ++j) {
+            for (int64_t i = 0; i < x.rows; ++i) column[static_cast<size_t>(i)] = value_at(x, i, j);
+            require(!any_infinite(column.data(), x.rows), kInfinite);
+            cuts[static_cast<size_t>(j)] =
+                bin_small_column(column.data(), x.rows, max_bins, buffers, codes.data() + j * x.rows, counts);
+            modes.set(j, counts);
+        }
+    }
+    nb::tuple placed = join_cuts(std::move(cuts));
+    return nb::make_tuple(placed[0], placed[1], to_numpy(std::move(modes.code)), to_numpy(std::move(modes.count)),
+                          to_numpy(std::move(modes.missing)));
 }
 
 nb::tuple modes_sparse(int64_t n_rows, const Longs &start, const Bytes &codes, const Bytes &zero_codes) {
@@ -318,15 +396,21 @@ void bind_binning(nb::module_ &m) {
     using namespace nb::literals;
     // What is written to must not be converted: the caller would never see the copy.
     m.def("cut_dense", &cut_dense, "X"_a, "weights"_a.none(), "max_bins"_a, "threads"_a,
-          "Cuts of every column: (cuts, cut_start).");
+          "hopeful"_a = false,
+          "Cuts of every column: (cuts, cut_start, few, known). With `hopeful` the columns `few` showed at most four values in "
+          "a sample, `known`, and it must be seen whether they have others.");
     m.def("cut_sparse", &cut_sparse, "n_rows"_a, "start"_a, "rows"_a, "values"_a, "weights"_a.none(), "max_bins"_a,
           "threads"_a, "Cuts of every column of a matrix in compressed columns: (cuts, cut_start).");
     m.def("encode_dense", &encode_dense, "X"_a, "cuts"_a, "cut_start"_a, "codes"_a.noconvert(), "threads"_a,
-          "Writes codes[j, i] = number of cuts of column j below X[i, j]; 255 for NaN.");
+          "few"_a, "known"_a,
+          "Writes codes[j, i] = number of cuts of column j below X[i, j]; 255 for NaN. Whether the columns `few` have no other "
+          "values than the four `known` of each.");
     m.def("encode_sparse", &encode_sparse, "start"_a, "values"_a, "cuts"_a, "cut_start"_a, "codes"_a.noconvert(),
           "threads"_a, "Writes the codes of the listed entries.");
     m.def("modes_dense", &modes_dense, "codes"_a, "threads"_a,
           "Most frequent code, its count, and whether 255 occurs, for each column.");
+    m.def("bin_small", &bin_small, "X"_a, "max_bins"_a, "codes"_a.noconvert(),
+          "Writes the codes of a table of few rows that count the same: (cuts, cut_start, modes, counts, missing).");
     m.def("modes_sparse", &modes_sparse, "n_rows"_a, "start"_a, "codes"_a, "zero_codes"_a,
           "The same for sparse columns.");
     m.def("pack_dense", &pack_dense, "codes"_a, "columns"_a, "defaults"_a, "start"_a, "rows_out"_a.noconvert(),

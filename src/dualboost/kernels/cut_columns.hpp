@@ -144,35 +144,32 @@ inline void tally_all(const DenseProblem &problem, int32_t column, size_t limit,
 // True when every x is NaN or one of four known values: the usual case for flags and small counts, without a table.
 bool only_known(const double *x, int n, const double *known);
 
+constexpr size_t kKnown = 4;
+
+// Columns of at most four values in the sample, each with these values (the last repeated).
+struct KnownColumns {
+    std::vector<int32_t> columns;
+    std::vector<double> values;
+
+    void add(int32_t column, const Distinct &seen) {
+        columns.push_back(column);
+        for (size_t k = 0; k < kKnown; ++k) values.push_back(seen.value[std::min(k, seen.size() - 1)]);
+    }
+};
+
 // Columns that showed few values in the sample are looked at in full. Where few remain few, only the values matter; a
 // column with many is counted again with its masses, and one with very many keeps the distinct values of the sample.
-inline void complete(const DenseProblem &problem, const ColumnGroup &group, Distinct *distinct) {
-    constexpr size_t kKnown = 4;
+inline void complete(const DenseProblem &problem, const ColumnGroup &few, Distinct *const *distinct) {
     size_t limit = static_cast<size_t>(problem.max_bins);
-    ColumnGroup few{{}, 0};
-    int place[kTileColumns];
-    for (int c = 0; c < group.width; ++c) {
-        if (distinct[c].size() > limit) continue;
-        place[few.width] = c;
-        few.columns[few.width++] = group.columns[c];
-    }
-    if (few.width == 0) return;
     std::vector<Tally> tallies(static_cast<size_t>(few.width));
-    double known[kTileColumns][kKnown];
-    for (int f = 0; f < few.width; ++f) {
-        const Distinct &seen = distinct[place[f]];
-        for (size_t k = 0; k < seen.size(); ++k) tallies[static_cast<size_t>(f)].add(to_key(seen.value[k]), 0);
-        for (size_t k = 0; k < kKnown; ++k)
-            known[f][k] =
-                seen.size() == 0 ? std::numeric_limits<double>::infinity() : seen.value[std::min(k, seen.size() - 1)];
-    }
+    for (int f = 0; f < few.width; ++f)
+        for (double value : distinct[f]->value) tallies[static_cast<size_t>(f)].add(to_key(value), 0);
     for_tiles(problem.x, few, [&](int64_t first, int rows, const Tile &tile) {
         bool open = false;
         for (int f = 0; f < few.width; ++f) {
             Tally &tally = tallies[static_cast<size_t>(f)];
             if (tally.size() > limit) continue;
             open = true;
-            if (distinct[place[f]].size() <= kKnown && only_known(tile[f], rows, known[f])) continue;
             for (int i = 0; i < rows; ++i)
                 if (tile[f][i] == tile[f][i] && problem.masses[first + i] > 0) tally.add(to_key(tile[f][i]), 0);
         }
@@ -180,12 +177,12 @@ inline void complete(const DenseProblem &problem, const ColumnGroup &group, Dist
     });
     for (int f = 0; f < few.width; ++f) {
         if (tallies[static_cast<size_t>(f)].size() <= limit) {
-            tallies[static_cast<size_t>(f)].write(distinct[place[f]]);
+            tallies[static_cast<size_t>(f)].write(*distinct[f]);
             continue;
         }
         Tally full;
         tally_all(problem, few.columns[f], kTallyLimit, full);
-        if (full.size() <= kTallyLimit) full.write(distinct[place[f]]);
+        if (full.size() <= kTallyLimit) full.write(*distinct[f]);
     }
 }
 
@@ -195,13 +192,18 @@ template <class T> struct GroupBuffers {
     Distinct distinct[kTileColumns];
 };
 
+// The cuts of these columns, or where the sample showed few values, these: the other rows may have more.
 template <class T> void cut_group(const DenseProblem &problem, const ColumnGroup &group, GroupBuffers<T> &buffers,
-                                  std::vector<double> *cuts) {
+                                  std::vector<double> *cuts, Distinct *few) {
     gather(problem, group, buffers.items);
-    for (int c = 0; c < group.width; ++c)
-        collect_distinct(buffers.items[c], buffers.spare, problem.masses.unit, buffers.distinct[c]);
-    if (!problem.sample.empty()) complete(problem, group, buffers.distinct);
-    for (int c = 0; c < group.width; ++c) cuts[c] = place_cuts(buffers.distinct[c], problem.max_bins);
+    for (int c = 0; c < group.width; ++c) {
+        Distinct &distinct = buffers.distinct[c];
+        collect_distinct(buffers.items[c], buffers.spare, problem.masses.unit, distinct);
+        if (problem.sample.empty() || distinct.size() > static_cast<size_t>(problem.max_bins))
+            cuts[c] = place_cuts(distinct, problem.max_bins);
+        else
+            few[c] = distinct;
+    }
 }
 
 inline ColumnGroup group_from(int64_t first, int64_t columns) {

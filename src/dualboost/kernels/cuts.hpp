@@ -108,6 +108,47 @@ void sort_window(std::vector<T> &items, std::vector<T> &spare, int shift) {
     if (from != items.data()) std::copy(from, from + n, items.data());
 }
 
+// A short list: one pass deals the items to buckets by `bucket`, which never decreases in the key, and what is left is
+// to order neighbours. False, with nothing done, where too many items share a bucket.
+constexpr size_t kShort = 1 << 12, kBuckets = 1 << 10;
+
+template <class T, class Bucket>
+bool deal_short(std::vector<T> &items, std::vector<T> &spare, const Bucket &bucket) {
+    constexpr uint16_t crowd = 24;
+    size_t n = items.size();
+    uint16_t place[kBuckets] = {}, home[kShort];
+    for (size_t i = 0; i < n; ++i) ++place[home[i] = bucket(items[i].key)];
+    uint16_t sum = 0, fullest = 0;
+    for (uint16_t &here : place) {
+        uint16_t count = here;
+        here = sum;
+        sum = static_cast<uint16_t>(sum + count);
+        fullest = std::max(fullest, count);
+    }
+    if (fullest > crowd) return false;
+    if (spare.size() < n) spare.resize(n);
+    for (size_t i = 0; i < n; ++i) spare[place[home[i]]++] = items[i];
+    for (size_t i = 0; i < n; ++i) {
+        size_t at = i;
+        for (; at > 0 && items[at - 1].key > spare[i].key; --at) items[at] = items[at - 1];
+        items[at] = spare[i];
+    }
+    return true;
+}
+
+// Buckets of equal width, which suit most columns; or by the highest bits that differ, in effect by the logarithm.
+template <class T> bool sort_short(std::vector<T> &items, std::vector<T> &spare, uint64_t differing) {
+    auto [least, most] = std::minmax_element(items.begin(), items.end(), [](const T &a, const T &b) { return a.key < b.key; });
+    double low = from_key(least->key), scale = (kBuckets - 1) / (from_key(most->key) - low);
+    auto by_value = [low, scale](uint64_t key) {
+        double place = (from_key(key) - low) * scale;
+        return static_cast<uint16_t>(place < kBuckets - 1 ? place : kBuckets - 1);
+    };
+    if (scale > 0.0 && scale <= std::numeric_limits<double>::max() && deal_short(items, spare, by_value)) return true;
+    int shift = std::max(0, bit_width(differing) - bit_width(kBuckets - 1));
+    return deal_short(items, spare, [shift](uint64_t key) { return static_cast<uint16_t>((key >> shift) % kBuckets); });
+}
+
 // Sorts by key. The highest 32 bits that differ at all decide nearly everything and are sorted by radix; what remains
 // is to order runs that agree in them, which are mostly single items or equal ones.
 template <class T> void sort_by_key(std::vector<T> &items, std::vector<T> &spare) {
@@ -116,7 +157,7 @@ template <class T> void sort_by_key(std::vector<T> &items, std::vector<T> &spare
     if (n < 128) return std::sort(items.begin(), items.end(), by_key);
     uint64_t differing = 0;
     for (const T &item : items) differing |= item.key ^ items[0].key;
-    if (differing == 0) return;
+    if (differing == 0 || (n <= kShort && sort_short(items, spare, differing))) return;
     int window = n < (1 << 14) ? 32 : 33;
     int shift = std::max(0, bit_width(differing) - window);
     if (window == 32) sort_window<8, 4>(items, spare, shift);
@@ -137,7 +178,6 @@ struct Distinct {
 
     size_t size() const { return value.size(); }
     void clear() { value.clear(), mass.clear(); }
-    void push(double v, int64_t m) { value.push_back(v), mass.push_back(m); }
     void add(double v, int64_t m) {
         auto at = std::lower_bound(value.begin(), value.end(), v);
         auto k = at - value.begin();
@@ -172,12 +212,19 @@ void collect_distinct(std::vector<T> &items, std::vector<T> &spare, int64_t unit
     distinct.clear();
     if (collect_few(items, unit, distinct)) return;
     sort_by_key(items, spare);
-    for (size_t i = 0; i < items.size();) {
-        uint64_t key = items[i].key;
-        int64_t mass = 0;
-        for (; i < items.size() && items[i].key == key; ++i) mass += items[i].mass_or(unit);
-        distinct.push(from_key(key), mass);
+    distinct.value.resize(items.size());
+    distinct.mass.resize(items.size());
+    size_t last = 0;
+    int64_t mass = 0;
+    for (size_t i = 0; i < items.size(); ++i) {  // without a branch: whether neighbours are equal cannot be foreseen
+        bool next = i > 0 && items[i].key != items[i - 1].key;
+        last += next;
+        mass = (next ? 0 : mass) + items[i].mass_or(unit);
+        distinct.value[last] = from_key(items[i].key);
+        distinct.mass[last] = mass;
     }
+    distinct.value.resize(last + 1);
+    distinct.mass.resize(last + 1);
 }
 
 // A threshold t with a <= t < b, also where the midpoint over- or underflows or rounds to b.
@@ -191,7 +238,8 @@ inline double between(double a, double b) {
 class Quantiles {
   public:
     Quantiles(const Distinct &distinct, int bins)
-        : values_(distinct), bins_(bins), n_(distinct.size()), heavy_(n_, 0) {}
+        : values_(distinct), bins_(bins), n_(distinct.size()), sizes_(distinct.mass.begin(), distinct.mass.end()),
+          heavy_(n_, 0), cut_(n_, 0) {}
 
     std::vector<double> cuts() {
         find_heavy();
@@ -205,6 +253,12 @@ class Quantiles {
         return std::move(cuts_);
     }
 
+    // After that, the number of cuts below each value.
+    void codes(uint8_t *out) const {
+        uint8_t code = 0;
+        for (size_t i = 0; i < n_; ++i) out[i] = code = static_cast<uint8_t>(code + cut_[i]);
+    }
+
   private:
     // Values heavier than a bin's share of what the still heavier ones leave; removing them lowers the share, so
     // repeat.
@@ -215,7 +269,7 @@ class Quantiles {
             double share = static_cast<double>(rest) / (bins_ - heavy_count_) * kTolerant;
             found = false;
             for (size_t i = 0; i < n_ && heavy_count_ < bins_ - 1; ++i) {
-                if (heavy_[i] || static_cast<double>(values_.mass[i]) < share) continue;
+                if (sizes_[i] < share || heavy_[i]) continue;
                 heavy_[i] = 1, ++heavy_count_, found = true;
                 rest -= values_.mass[i];
             }
@@ -301,7 +355,9 @@ class Quantiles {
         for (size_t i = 1; i < n_; ++i)
             if (heavy_[i] || heavy_[i - 1]) cut_before(i);
         for (const Segment &segment : segments_) cut_segment(segment.begin, segment.end, segment.mass, segment.bins);
-        std::sort(cuts_.begin(), cuts_.end());
+        cuts_.reserve(static_cast<size_t>(bins_));
+        for (size_t i = 1; i < n_; ++i)
+            if (cut_[i]) cuts_.push_back(between(values_.value[i - 1], values_.value[i]));
     }
 
     // Closes a bin before value i when that comes nearer to the bin's share than taking i in.
@@ -309,7 +365,7 @@ class Quantiles {
         int64_t filled = 0;
         double limit = tolerant_share(left, bins);
         for (size_t i = begin; i < end && bins > 1; filled += values_.mass[i++]) {
-            bool enough = static_cast<double>(filled) + 0.5 * static_cast<double>(values_.mass[i]) > limit;
+            bool enough = static_cast<double>(filled) + 0.5 * sizes_[i] > limit;
             bool must = static_cast<int64_t>(end - i) < bins; // each bin that is left needs a value
             if (filled == 0 || !(enough || must)) continue;
             cut_before(i);
@@ -320,7 +376,7 @@ class Quantiles {
 
     static double tolerant_share(int64_t mass, int bins) { return static_cast<double>(mass) / bins * (1 + kSlack); }
 
-    void cut_before(size_t i) { cuts_.push_back(between(values_.value[i - 1], values_.value[i])); }
+    void cut_before(size_t i) { cut_[i] = 1; }
 
     // Decisions that are ties in exact arithmetic must not depend on how scaled weights were rounded.
     static constexpr double kSlack = 1e-10, kTolerant = 1 - kSlack;
@@ -328,16 +384,26 @@ class Quantiles {
     const Distinct &values_;
     int bins_;
     size_t n_;
-    std::vector<uint8_t> heavy_;
+    std::vector<double> sizes_;         // the masses
+    std::vector<uint8_t> heavy_, cut_;  // of a value: is heavy; has a cut before it
     int heavy_count_ = 0;
     std::vector<Segment> segments_;
     std::vector<double> cuts_;
 };
 
-inline std::vector<double> place_cuts(const Distinct &distinct, int max_bins) {
-    if (distinct.size() > static_cast<size_t>(max_bins)) return Quantiles(distinct, max_bins).cuts();
+// With `code_of` also the code of each value.
+inline std::vector<double> place_cuts(const Distinct &distinct, int max_bins, std::vector<uint8_t> *code_of = nullptr) {
+    if (code_of) code_of->resize(distinct.size());
+    if (distinct.size() > static_cast<size_t>(max_bins)) {
+        Quantiles quantiles(distinct, max_bins);
+        std::vector<double> cuts = quantiles.cuts();
+        if (code_of) quantiles.codes(code_of->data());
+        return cuts;
+    }
     std::vector<double> cuts;
     for (size_t i = 1; i < distinct.size(); ++i) cuts.push_back(between(distinct.value[i - 1], distinct.value[i]));
+    if (code_of)
+        for (size_t i = 0; i < distinct.size(); ++i) (*code_of)[i] = static_cast<uint8_t>(i);
     return cuts;
 }
 

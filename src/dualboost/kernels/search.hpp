@@ -46,6 +46,17 @@ inline double value_at(const Matrix &x, int64_t row, int64_t column) {
                        : static_cast<double>(static_cast<const float *>(x.data)[at]);
 }
 
+constexpr int kAhead = 12;  // rows that are asked for before they are read: they may lie far apart
+
+template <class T> DUALBOOST_INLINE void ask_for(const T *row, const int64_t *offset) {
+#if defined(__GNUC__)
+    __builtin_prefetch(row + offset[0]);
+    __builtin_prefetch(row + offset[kTileColumns - 1]);
+#else
+    (void)row, (void)offset;
+#endif
+}
+
 // Copies x[row(i), columns[c]] to tile[c][i]. The loops run along memory: a row-major matrix is read once, line by
 // line, and rows whose distance is a power of two do not throw each other out of the cache.
 template <class T, class RowOf>
@@ -55,6 +66,7 @@ void load_tile_of(const T *x, const Matrix &m, RowOf row_of, int rows, const int
         for (int c = 0; c < kTileColumns; ++c) offset[c] = columns[std::min(c, width - 1)] * m.column_stride;
         for (int i = 0; i < rows; ++i) {
             const T *row = x + row_of(i) * m.row_stride;
+            ask_for(x + row_of(std::min(i + kAhead, rows - 1)) * m.row_stride, offset);
             for (int c = 0; c < kTileColumns; ++c) tile[c][i] = static_cast<double>(row[offset[c]]);
         }
     } else {

@@ -28,6 +28,8 @@ _WANTED = "monotone must be pairs (feature, +1 or -1), or one number of -1, 0 or
 
 def checked_directions(monotone: Any) -> Directions:
     """((feature, direction), ...) by feature, from pairs or from one number a feature."""
+    if type(monotone) is tuple and not monotone:  # the usual case, on small data a tenth of the time to bind
+        return ()
     try:
         table = np.asarray([] if monotone is None else monotone, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -66,7 +66,7 @@ class Stumps(TakesCategories):
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> Oracle:
         if y is None:
             raise ValueError("Stumps need labels: bind(X, y, rows) with a y of +1 and -1.")
-        directions = directions_for(self.monotone, X.shape[1], self.categorical)
+        directions = directions_for(self.monotone, X.shape[1], self.categorical) if self.monotone else None
         weights = None if rows.uniform else rows.prior
         if not self.categorical:
             return _directed(StumpOracle(bin_columns(X, weights, self.max_bins, rows.threads), y, rows), directions)
@@ -82,8 +82,8 @@ class Stumps(TakesCategories):
         return replace(self, categorical=tuple({*self.categorical, *columns}))
 
 
-def _directed(oracle: StumpOracle, directions: np.ndarray) -> StumpOracle | MonotoneOracle:
-    return MonotoneOracle(oracle, directions) if directions.any() else oracle
+def _directed(oracle: StumpOracle, directions: np.ndarray | None) -> StumpOracle | MonotoneOracle:
+    return oracle if directions is None else MonotoneOracle(oracle, directions)
 
 
 class StumpOracle(Averaging, Listed):
@@ -92,10 +92,20 @@ class StumpOracle(Averaging, Listed):
     def __init__(self, bins: Bins, y: np.ndarray, rows: Rows):
         self.bins, self.y, self.rows = bins, y, rows
         self.search = kernels.StumpSearch(*bins.search_arrays(y))
-        self._cuts = bins.cut_counts
-        self.index = StumpIndex(self._cuts, bins.has_missing & bins.stored)
-        self.log_size = float(np.log(2 * len(self.index)))
         self._kept: tuple[np.ndarray, np.ndarray, float] | None = None
+
+    @cached_property
+    def _cuts(self) -> np.ndarray:
+        return self.bins.cut_counts
+
+    @cached_property
+    def index(self) -> StumpIndex:
+        """The numbering of all stumps."""
+        return StumpIndex(self._cuts, self.bins.has_missing & self.bins.stored)
+
+    @cached_property
+    def log_size(self) -> float:  # type: ignore[override]
+        return float(np.log(2 * len(self.index)))
 
     @property
     def looked(self) -> int:

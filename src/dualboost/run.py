@@ -31,7 +31,8 @@ __all__ = [
 
 SEAM = 32  # rounds from one seam to the next: a linear program that begins anew costs a tenth more in all
 _FIRST_SEAM = 4  # then twice as late each time up to 32: a run of few rounds has its seams too
-_MOST = 128  # compiled rounds at once, on data so small that they take milliseconds
+_MOST = 512  # compiled rounds at once, on data so small that they take milliseconds
+_UNKNOWN = 128  # the same where the size of the data is not known
 _CELLS = 1_000_000_000  # codes that a stretch of compiled rounds may read: about half a second
 
 Record = tuple[float, float, float, int]
@@ -175,7 +176,7 @@ def record_of(state: State, answer: Answer) -> Record:
 def rounds_at_once(game: Game) -> int:
     """How many compiled rounds to play without a look."""
     if not isinstance(game.oracle, StumpOracle):
-        return _MOST
+        return _UNKNOWN
     bins = game.oracle.bins
     cells = bins.n_rows + bins.dense_codes.size + bins.sparse_rows.size
     return max(1, min(_MOST, _CELLS // cells))

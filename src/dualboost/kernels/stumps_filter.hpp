@@ -2,7 +2,8 @@
 //
 // Weights are rounded to 32-bit integers, and the distance `delta` between them and the exact ones is known: a hypothesis
 // has values +-1, so its edge is off by at most delta. Rows whose weight rounds to zero are left out: towards the end of a
-// soft-margin run these are most of them. Sums of eight columns lie side by side, so that the eight scans for their
+// soft-margin run these are most of them. On few rows so are light ones, whose weight goes into delta: a few dozen rounds
+// of boosting make most rows light, and a column more to be summed costs little. Sums of eight columns lie side by side, so that the eight scans for their
 // extremes are one scan with vectors.
 #pragma once
 
@@ -31,15 +32,27 @@ DUALBOOST_CLONES static uint64_t round_weights(const int64_t *q, int64_t n, int3
     return distance;
 }
 
-// Row numbers and weights of the rows whose weight is not zero; returns their number. The arrays have room for all.
-static int64_t list_rows(const int32_t *weights, int64_t n, int32_t *rows, int32_t *kept_weights) {
+// Row numbers and weights of the rows whose weight exceeds `light`; returns their number. The arrays have room for all.
+static int64_t list_rows(const int32_t *weights, int64_t n, int32_t light, int32_t *rows, int32_t *kept_weights) {
     int64_t kept = 0;
     for (int64_t i = 0; i < n; ++i) {
         rows[kept] = static_cast<int32_t>(i);
         kept_weights[kept] = weights[i];
-        kept += weights[i] != 0 ? 1 : 0;
+        kept += (weights[i] < 0 ? -weights[i] : weights[i]) > light ? 1 : 0;
     }
     return kept;
+}
+
+// The sum of weights and of their sizes.
+struct WeightSums {
+    int64_t signed_sum = 0, sizes = 0;
+};
+
+DUALBOOST_CLONES static WeightSums sum_weights(const int32_t *weights, int64_t n) {
+    WeightSums sums;
+    for (int64_t i = 0; i < n; ++i) sums.signed_sum += weights[i];
+    for (int64_t i = 0; i < n; ++i) sums.sizes += weights[i] < 0 ? -int64_t{weights[i]} : int64_t{weights[i]};
+    return sums;
 }
 
 static void add_group(const uint8_t *const *columns, const int32_t *weights, int64_t n, int32_t *cells) {
@@ -106,12 +119,13 @@ public:
         uint64_t distance = round_weights(q, n, weights_.data());
         if (distance > kUselessDelta) return false;
         delta_ = static_cast<int64_t>(distance);
-        total_ = 0;
-        for (int32_t weight : weights_) total_ += weight;
         rows_.resize(static_cast<size_t>(n));
         kept_.resize(static_cast<size_t>(n));
-        count_ = list_rows(weights_.data(), n, rows_.data(), kept_.data());
+        count_ = list_rows(weights_.data(), n, small ? light(n) : 0, rows_.data(), kept_.data());
         listed_ = !small || 4 * count_ < 3 * n;
+        WeightSums all = sum_weights(weights_.data(), n);
+        total_ = all.signed_sum;
+        if (small && listed_) leave_out_light(all);
         return true;
     }
 
@@ -150,6 +164,15 @@ private:
     std::vector<int32_t> weights_, rows_, kept_;
     int64_t delta_ = 0, total_ = 0, count_ = 0;
     bool listed_ = false;
+
+    // In units of rounded weights: a thirtieth of the mean weight. All such rows together weigh little.
+    static int32_t light(int64_t n) { return static_cast<int32_t>((int64_t{1} << (kFixedBits - kRounding)) / (32 * n)); }
+
+    void leave_out_light(const WeightSums &all) {
+        WeightSums kept = sum_weights(kept_.data(), count_);
+        total_ = kept.signed_sum;
+        delta_ += (all.sizes - kept.sizes) * (int64_t{1} << kRounding);
+    }
 
     static double heavy_share(const int64_t *q, int64_t n) {
         constexpr int64_t sample = 1024;

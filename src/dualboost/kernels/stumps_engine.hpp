@@ -78,14 +78,15 @@ public:
         // not, a rough look at all of them is better from the start.
         bool rough_start = filtered_ && looked_ > kGroup;
         start(std::min(k, blocks_.member_count() + 1));
-        if (!rough_start && !leaders_.empty()) look(leaders_.data(), leaders_.size(), threads);
+        if (!rough_start && !at_once_ && !leaders_.empty()) look(leaders_.data(), leaders_.size(), threads);
         size_t count = bounds_.sort(ranking_.threshold());
         filtered_ = worth_filter(count) && filter_.load(q_.data(), layout.rows());
         if (filtered_) {
             judge(count, k == 1, threads);
             count = bounds_.sort(ranking_.threshold());
         }
-        walk(count, threads);
+        at_once_ && !filtered_ ? look_at_all(count, threads) : walk(count, threads);
+        at_once_ = layout.rows() > kTallRows && !filtered_ && few_spared(count);
         answer();
     }
 
@@ -105,6 +106,7 @@ private:
     std::vector<uint32_t> stamp_, judged_;  // the call in which a block was last looked at, or judged by the filter
     StumpFilter filter_;
     bool filtered_ = false;  // in the last call
+    bool at_once_ = false;   // whether the next call looks at all blocks together
     std::vector<std::vector<int32_t>> filter_cells_;  // one workspace for each thread, all zeros between uses
     std::vector<Judged> columns_;
     std::vector<int64_t> rough_;
@@ -172,6 +174,22 @@ private:
         }
     }
 
+    // Batches read the rows' weights from memory each time: where the last call could have spared few blocks, all go over
+    // the rows together.
+    void look_at_all(size_t count, int threads) {
+        batch_.clear();
+        for (size_t k = 0; k < count; ++k) batch_.push_back(bounds_.order()[k].block);
+        if (!batch_.empty()) look(batch_.data(), batch_.size(), threads);
+    }
+
+    // Whether nearly all blocks had bounds that the best edge does not rule out.
+    bool few_spared(size_t count) const {
+        int64_t floor = ranking_.threshold() >> kCoarse;
+        size_t needed = 0;
+        for (size_t k = 0; k < count; ++k) needed += bounds_.order()[k].bound >= floor ? 1 : 0;
+        return 8 * needed >= 7 * blocks_.size();
+    }
+
     // ---- rough edges ----
     bool worth_filter(size_t survivors) const {
         return std::min(survivors, blocks_.plain_count()) >= (layout.rows() <= kTallRows ? kWorthFilter : 4 * kWorthFilter);
@@ -215,10 +233,7 @@ private:
             size_t first = static_cast<size_t>(g) * kGroup, size = std::min<size_t>(kGroup, chosen - first);
             filter_.judge(&columns_[first], size, filter_cells_[static_cast<size_t>(g)].data(), &rough_[first]);
         };
-        if (groups <= 1)
-            for (size_t g = 0; g < groups; ++g) one_group(static_cast<int64_t>(g));
-        else
-            parallel(static_cast<int64_t>(groups), static_cast<int>(groups), one_group);
+        parallel(static_cast<int64_t>(groups), static_cast<int>(groups), one_group);
     }
 
     // ---- sums --------------------

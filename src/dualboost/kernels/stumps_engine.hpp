@@ -187,7 +187,7 @@ private:
         int64_t floor = ranking_.threshold() >> kCoarse;
         size_t needed = 0;
         for (size_t k = 0; k < count; ++k) needed += bounds_.order()[k].bound >= floor ? 1 : 0;
-        return 8 * needed >= 7 * blocks_.size();
+        return 32 * needed >= 31 * blocks_.size();
     }
 
     // ---- rough edges ----

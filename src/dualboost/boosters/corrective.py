@@ -76,7 +76,7 @@ class Corrective(Booster):
         return f"printed rule: the smoothed gap {gap:.3g} is within {game.tol:.3g}" if gap <= game.tol else ""
 
     def update(self, game: Game, state: State, answer: Answer) -> State:
-        loss, accuracy = smoothing_of(game, state, self.smoothing)
+        loss, accuracy = smoothing_of(game, state, answer, self.smoothing)
         target = np.copysign(game.budget, answer.edges[0])
         step_of = closed_step if self.step == "closed" else searched_step
         step = step_of(game, state, answer, loss, target)
@@ -122,9 +122,14 @@ def first_state(game: Game, smoothing: str, previous: State | None) -> State:
     return State(np.zeros(0), z, loss.weights(z), loss, Pool(), memory=accuracy)
 
 
-def smoothing_of(game: Game, state: State, smoothing: str) -> tuple[Loss, float]:
-    """The loss to descend next and its accuracy: the old one, or a finer one when that accuracy has been reached."""
+def smoothing_of(game: Game, state: State, answer: Answer, smoothing: str) -> tuple[Loss, float]:
+    """The loss to descend next and its accuracy: the old one, or a finer one when that accuracy has been reached.
+
+    That may be proved; or the learner, which promises little, names nothing with which it would not be.
+    """
     accuracy = state.memory
+    if smoothing == "halving" and smoothed_gap(game, state, answer) <= accuracy / 2:
+        accuracy = max(accuracy / 2, game.tol)
     while smoothing == "halving" and accuracy > game.tol and state.certificate.gap <= accuracy:
         accuracy = max(accuracy / 2, game.tol)
     # From the game each time: a resumed state brings a copy of the set, whose warm starts are its own.

@@ -74,7 +74,7 @@ class CorrectiveFrankWolfe(Booster):
         return reached(game, state.certificate)
 
     def update(self, game: Game, state: State, answer: Answer) -> State:
-        loss, accuracy = smoothing_of(game, state, self.smoothing)
+        loss, accuracy = smoothing_of(game, state, answer, self.smoothing)
         move = _DIRECTIONS[self.direction](game, state, answer)
         step = _short_step(loss, state, move)
         if self.step == "line search":

@@ -71,7 +71,7 @@ class TotallyCorrective(Booster):
         return reached(game, state.certificate)
 
     def update(self, game: Game, state: State, answer: Answer) -> State:
-        loss, accuracy = smoothing_of(game, state, self.smoothing)
+        loss, accuracy = smoothing_of(game, state, answer, self.smoothing)
         new = [state.pool.number(hypothesis) for hypothesis in answer.hypotheses]
         w = np.concatenate([state.w, np.zeros(len(state.pool) - len(state.w))])
         # A hypothesis without weight is left out: should it matter again, the learner will name it again.

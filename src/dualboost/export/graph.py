@@ -53,6 +53,10 @@ class Graph:
         self._nodes.append(node)
         return name
 
+    def sum(self, names: list[str]) -> str:
+        """Some results of the same shape, added up."""
+        return names[0] if len(names) == 1 else self.add("Sum", names)
+
     def call(self, name: str, output: str) -> None:
         """Give a result the name of an output."""
         self._nodes.append(self._onnx.helper.make_node("Identity", [name], [output], name=f"to_{output}"))

@@ -9,10 +9,13 @@ import numpy as np
 
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Link, Sigmoid, Softmax, Steps
+from dualboost.export.curves import curves_and_trees
 from dualboost.export.ensemble import tree_arrays, with_columns
 from dualboost.export.graph import Graph
+from dualboost.export.lookup import add_curves
 from dualboost.inspection.as_trees import plain_trees, step_tree
 from dualboost.inspection.names import check_model, feature_names
+from dualboost.inspection.trees import PlainTrees
 from dualboost.learners.class_stumps import single_votes
 from dualboost.learners.matrix import MatrixScores
 
@@ -90,13 +93,21 @@ def _votes(graph: Graph, predictors: list, n_features: int) -> str:
     """The score of each vote, a column each."""
     if all(isinstance(predictor, MatrixScores) for predictor in predictors):
         return graph.add("MatMul", ["X", graph.constant(np.column_stack([vote.weights for vote in predictors]))])
-    votes, columns = with_columns([plain_trees(predictor) for predictor in predictors], n_features)
-    X = "X"
-    if columns:
-        X = graph.add("Concat", [X, graph.trees(X, tree_arrays(columns), len(columns))], {"axis": 1})
+    votes = [plain_trees(predictor) for predictor in predictors]
     roots = [vote.roots[:-1] for vote in votes]
     constants = [vote.base + vote.value[at][vote.feature[at] < 0].sum() for vote, at in zip(votes, roots, strict=True)]
-    return graph.add("Add", [graph.trees(X, tree_arrays(votes), len(votes)), graph.constant(np.array(constants))])
+    curves, trees = zip(*map(curves_and_trees, votes), strict=True)
+    looked_up, others = add_curves(graph, curves, n_features)
+    told, columns = with_columns([PlainTrees.joined(both, 0.0) for both in zip(trees, others, strict=True)], n_features)
+    total = graph.constant(np.array(constants)[None])
+    if looked_up:
+        total = graph.add("Add", [looked_up, total])
+    if any(map(len, told)) or not looked_up:
+        X = "X"
+        if columns:
+            X = graph.add("Concat", [X, graph.trees(X, tree_arrays(columns), len(columns))], {"axis": 1})
+        total = graph.add("Add", [graph.trees(X, tree_arrays(told), len(told)), total])
+    return total
 
 
 def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
@@ -141,16 +152,16 @@ def _linked(graph: Graph, score: str, link: Link) -> str:
 
 
 def _interpolated(graph: Graph, score: str, link: Steps) -> str:
-    """Straight pieces: trees look up where a piece begins, its value there and its slope."""
+    """Straight pieces: a tree tells the piece, tables where it begins, its value there and its slope."""
     last = np.append(np.diff(link.scores) > 0, True)  # of equal scores the last point counts
     x, p = link.scores[last], link.probabilities[last]
     slopes = np.concatenate([[0.0], np.diff(p) / np.diff(x), [0.0]])
     cuts = np.nextafter(x, -np.inf)  # a piece holds its first point
-    tables = [np.append(x[:1], x), np.append(p[:1], p), slopes]
     # Below the first point its own score is no smaller: with slope 0 it does not matter.
-    arrays = tree_arrays([step_tree(cuts.tolist(), table.tolist()) for table in tables])
-    looked_up = graph.trees(score, arrays, 3)
+    pieces = step_tree(cuts.tolist(), np.arange(len(slopes), dtype=np.float64).tolist())
+    piece = graph.add("Cast", [graph.trees(score, tree_arrays([pieces]), 1)], {"to": 7})
     start, value, slope = (
-        graph.add("Gather", [looked_up, graph.constant(np.array([k]))], {"axis": 1}) for k in range(3)
+        graph.add("GatherElements", [graph.constant(table[:, None]), piece], {"axis": 0})
+        for table in (np.append(x[:1], x), np.append(p[:1], p), slopes)
     )
     return graph.add("Add", [graph.add("Mul", [slope, graph.add("Sub", [score, start])]), value])

@@ -10,22 +10,20 @@ trees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from dualboost.export.columns import Columns
 from dualboost.export.curves import Curve
 from dualboost.export.graph import Graph
-from dualboost.inspection.as_trees import step_tree
-from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["Lookup", "add_curves", "lookups"]
 
 _CELLS = (1, 16, 64, 256, 1024)
 _PROBES = 2
 _WIDEST = 256  # features in one array: what a batch of rows takes in memory
-_CHEAPER = 8  # turning a number, compared with choosing one
 _INT32 = 6
 
 
@@ -44,9 +42,9 @@ class Lookup:
     """cuts[p, u] has the p-th cut of each cell of a feature, infinity where there is none; one more for NaN."""
     values: np.ndarray
 
-    def add(self, graph: Graph, columns: str) -> str:
-        """The sum over the features, one row, for a table with one column of X a row."""
-        x = graph.add("Gather", [columns, graph.constant(self.features)], {"axis": 0})
+    def add(self, graph: Graph, columns: Columns) -> str:
+        """The sum over the features, one row."""
+        x = columns.take(graph, self.features)
         cell = self._cell(graph, x)
         step = graph.add("Mul", [cell, graph.constant(np.array(len(self.cuts) + 1, dtype=np.int32))])
         for cuts in self.cuts:
@@ -72,27 +70,12 @@ class Lookup:
         return graph.add("Cast", [place], {"to": _INT32})
 
 
-def add_curves(graph: Graph, votes: Sequence[Sequence[Curve]], n_features: int) -> tuple[str, list[PlainTrees]]:
-    """(the sums of each vote's curves, a column each, or nothing; the curves that resist, as trees)."""
-    found = [lookups(curves) for curves in votes]
-    others = [PlainTrees.joined([_tree(curve) for curve in left], 0.0) for _, left in found]
-    tables = [own for own, _ in found]
-    if not any(tables):
-        return "", others
-    used = np.unique(np.concatenate([table.features for own in tables for table in own]))
-    X = "X"
-    if len(used) * _CHEAPER < n_features:  # choosing columns takes longer than turning them
-        X = graph.add("Gather", [X, graph.constant(used)], {"axis": 1})
-        tables = [[replace(table, features=np.searchsorted(used, table.features)) for table in own] for own in tables]
-    columns = graph.add("Transpose", [X], {"perm": [1, 0]})
+def add_curves(graph: Graph, votes: Sequence[Sequence[Lookup]], columns: Columns) -> str:
+    """The sums of each vote's tables, a column each."""
     nothing = [_lookup([Curve(0, np.empty(0), np.zeros(1), 0.0)], False)]
-    rows = [graph.sum([table.add(graph, columns) for table in own or nothing]) for own in tables]
+    rows = [graph.sum([table.add(graph, columns) for table in own or nothing]) for own in votes]
     joined = rows[0] if len(rows) == 1 else graph.add("Concat", rows, {"axis": 0})
-    return graph.add("Transpose", [joined], {"perm": [1, 0]}), others
-
-
-def _tree(curve: Curve) -> PlainTrees:
-    return step_tree([*curve.cuts, np.inf], [*curve.values, curve.missing], curve.feature)
+    return graph.add("Transpose", [joined], {"perm": [1, 0]})
 
 
 def lookups(curves: Sequence[Curve]) -> tuple[list[Lookup], list[Curve]]:
@@ -100,21 +83,18 @@ def lookups(curves: Sequence[Curve]) -> tuple[list[Lookup], list[Curve]]:
     tables: list[Lookup] = []
     left = list(curves)
     for rooted in (False, True):
-        fits, left = _parted(left, lambda curve, rooted=rooted: _probes(curve, _CELLS[-1], rooted) <= _PROBES)
-        for first in range(0, len(fits), _WIDEST):
-            tables.append(_lookup(fits[first : first + _WIDEST], rooted))
+        fits = [_probes(curve, _CELLS[-1], rooted) <= _PROBES for curve in left]
+        fitting = [curve for curve, fit in zip(left, fits, strict=True) if fit]
+        left = [curve for curve, fit in zip(left, fits, strict=True) if not fit]
+        starts = range(0, len(fitting), _WIDEST)
+        tables += [_lookup(fitting[first : first + _WIDEST], rooted) for first in starts]
     return tables, left
 
 
-def _parted(curves: list[Curve], fits: Callable[[Curve], bool]) -> tuple[list[Curve], list[Curve]]:
-    chosen = [fits(curve) for curve in curves]
-    return (
-        [curve for curve, fit in zip(curves, chosen, strict=True) if fit],
-        [curve for curve, fit in zip(curves, chosen, strict=True) if not fit],
-    )
-
-
 def _lookup(curves: list[Curve], rooted: bool) -> Lookup:
+    if len(curves) == 1:
+        # onnxruntime leaves out the subtraction of one small number and the product with one number near 1.
+        curves = [*curves, Curve(curves[0].feature, np.empty(0), np.zeros(1), 0.0)]
     cells = next(n for n in _CELLS if all(_probes(curve, n, rooted) <= _PROBES for curve in curves))
     probes = max(_probes(curve, cells, rooted) for curve in curves)
     cuts = np.full((probes, len(curves), cells + 1), np.inf)
@@ -126,9 +106,9 @@ def _lookup(curves: list[Curve], rooted: bool) -> Lookup:
         steps = first[:, None] + np.arange(probes + 1)  # beyond a cell's own cuts it is never asked
         values[u, :cells] = curve.values[np.minimum(steps, len(curve.cuts))]
         values[u, cells] = curve.missing
-    frames = np.array([_frame(curve, cells, rooted) for curve in curves])
+    centre, low, scale = np.array([_frame(curve, cells, rooted) for curve in curves]).T
     features = np.array([curve.feature for curve in curves])
-    return Lookup(features, rooted, *frames.T, cuts, values.reshape(len(curves), -1))
+    return Lookup(features, rooted, centre, low, scale, cuts, values.reshape(len(curves), -1))
 
 
 def _probes(curve: Curve, cells: int, rooted: bool) -> int:
@@ -145,7 +125,7 @@ def _cells(curve: Curve, cells: int, rooted: bool) -> np.ndarray:
     centre, low, scale = _frame(curve, cells, rooted)
     place = curve.cuts - centre
     if rooted:
-        place = np.sign(place) * np.sqrt(np.sqrt(np.abs(place))) - low
+        place = _signed_root(place) - low
     return np.clip(place * scale, 0.0, cells - 1.0).astype(np.int32)
 
 
@@ -159,5 +139,9 @@ def _frame(curve: Curve, cells: int, rooted: bool) -> tuple[float, float, float]
             return float(cuts[0]), 0.0, float((cells - 1) / (cuts[-1] - cuts[0])) if cells > 1 else 1.0
         centre = float(cuts[np.argmin(np.diff(cuts))])
         ends = cuts[[0, -1]] - centre
-        low, high = np.sign(ends) * np.sqrt(np.sqrt(np.abs(ends)))
+        low, high = _signed_root(ends)
         return centre, float(low), float((cells - 1) / (high - low)) if cells > 1 else 1.0
+
+
+def _signed_root(x: np.ndarray) -> np.ndarray:
+    return np.sign(x) * np.sqrt(np.sqrt(np.abs(x)))

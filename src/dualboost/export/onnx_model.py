@@ -9,13 +9,11 @@ import numpy as np
 
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Link, Sigmoid, Softmax, Steps
-from dualboost.export.curves import curves_and_trees
-from dualboost.export.ensemble import tree_arrays, with_columns
+from dualboost.export.ensemble import tree_arrays
 from dualboost.export.graph import Graph
-from dualboost.export.lookup import add_curves
+from dualboost.export.votes import add_votes
 from dualboost.inspection.as_trees import plain_trees, step_tree
 from dualboost.inspection.names import check_model, feature_names
-from dualboost.inspection.trees import PlainTrees
 from dualboost.learners.class_stumps import single_votes
 from dualboost.learners.matrix import MatrixScores
 
@@ -61,10 +59,11 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     links = [part.link_ for part in models] if hasattr(models[0], "link_") else []
     parts = [vote for part in models for vote in single_votes(part.predictor_)]
     scores = _votes(graph, parts, model.n_features_in_)
-    winner, shown, chances = _two(graph, scores, links) if len(parts) == 1 else _several(graph, scores, links)
+    one = len(parts) == 1
+    winner, shown, chances = _two(graph, scores, links) if one else _several(graph, scores, links, len(parts))
     graph.call(graph.add("Gather", [graph.constant(classes), winner]), "label")
     graph.call(shown, "score")
-    columns = [None] if len(parts) == 1 else [None, len(parts)]
+    columns = [None] if one else [None, len(parts)]
     outputs = {"label": (_KINDS[classes.dtype.kind], [None]), "score": ("DOUBLE", columns)}
     if chances:
         graph.call(chances, "probabilities")
@@ -93,21 +92,7 @@ def _votes(graph: Graph, predictors: list, n_features: int) -> str:
     """The score of each vote, a column each."""
     if all(isinstance(predictor, MatrixScores) for predictor in predictors):
         return graph.add("MatMul", ["X", graph.constant(np.column_stack([vote.weights for vote in predictors]))])
-    votes = [plain_trees(predictor) for predictor in predictors]
-    roots = [vote.roots[:-1] for vote in votes]
-    constants = [vote.base + vote.value[at][vote.feature[at] < 0].sum() for vote, at in zip(votes, roots, strict=True)]
-    curves, trees = zip(*map(curves_and_trees, votes), strict=True)
-    looked_up, others = add_curves(graph, curves, n_features)
-    told, columns = with_columns([PlainTrees.joined(both, 0.0) for both in zip(trees, others, strict=True)], n_features)
-    total = graph.constant(np.array(constants)[None])
-    if looked_up:
-        total = graph.add("Add", [looked_up, total])
-    if any(map(len, told)) or not looked_up:
-        X = "X"
-        if columns:
-            X = graph.add("Concat", [X, graph.trees(X, tree_arrays(columns), len(columns))], {"axis": 1})
-        total = graph.add("Add", [graph.trees(X, tree_arrays(told), len(told)), total])
-    return total
+    return add_votes(graph, [plain_trees(predictor) for predictor in predictors], n_features)
 
 
 def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
@@ -121,12 +106,12 @@ def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
     return winner, score, graph.add("Concat", [first, second], {"axis": 1})
 
 
-def _several(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
+def _several(graph: Graph, scores: str, links: list[Link], count: int) -> tuple[str, str, str]:
     """The same of a vote for each class: the largest log-odds win, or the largest vote."""
     if not links:
         return _first_largest(graph, scores), scores, ""
     if isinstance(links[0], Softmax):
-        scaled = graph.add("Mul", [scores, graph.constant(np.array([links[0].slope]))])
+        scaled = graph.add("Mul", [scores, graph.constant(np.full(count, links[0].slope))])
         return _first_largest(graph, scores), scores, graph.add("Softmax", [scaled], {"axis": 1})
     one = graph.constant(np.ones(1))
     columns = [graph.add("Gather", [scores, graph.constant(np.array([k]))], {"axis": 1}) for k in range(len(links))]
@@ -145,7 +130,8 @@ def _first_largest(graph: Graph, votes: str) -> str:
 def _linked(graph: Graph, score: str, link: Link) -> str:
     """A column of scores as a column of probabilities."""
     if isinstance(link, Sigmoid):
-        return graph.add("Sigmoid", [graph.add("Mul", [score, graph.constant(np.array([link.slope]))])])
+        # A product of matrices, for onnxruntime leaves out a factor near 1.
+        return graph.add("Sigmoid", [graph.add("MatMul", [score, graph.constant(np.array([[link.slope]]))])])
     if isinstance(link, Steps):
         return _interpolated(graph, score, link)
     raise ValueError(f"ONNX export does not know the link {type(link).__name__}.")

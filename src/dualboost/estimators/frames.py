@@ -60,6 +60,15 @@ class Frame(ABC):
         """Column j of numbers or truth values as floats; NaN where missing."""
 
     @abstractmethod
+    def wholes(self, j: int) -> np.ndarray:
+        """The present values of column j of numbers as they are, where these are whole; else anything of floats."""
+
+    @property
+    def odd_names(self) -> list[str]:
+        """The names of the columns where these are not strings, which scikit-learn does not compare."""
+        return []
+
+    @abstractmethod
     def labels(self, j: int) -> tuple[list, np.ndarray]:
         """(different values, the place of each row's value among them or -1 where missing) of a column of any kind."""
 
@@ -117,6 +126,17 @@ class PandasFrame(Frame):
             return column.to_numpy()
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
+    def wholes(self, j: int) -> np.ndarray:
+        column = self.table.iloc[:, j]
+        if isinstance(column.dtype, np.dtype):
+            return column.to_numpy()
+        return column.dropna().to_numpy(dtype=f"{column.dtype.kind}8") if column.dtype.kind in "iu" else np.empty(0)
+
+    @property
+    def odd_names(self) -> list[str]:
+        names = list(self.table.columns)
+        return [] if all(isinstance(name, str) for name in names) else [str(name) for name in names]
+
     def labels(self, j: int) -> tuple[list, np.ndarray]:
         cells = self.table.iloc[:, j].astype("category").cat
         return cells.categories.tolist(), cells.codes.to_numpy()
@@ -165,6 +185,12 @@ class PolarsFrame(Frame):
             return np.array(column.to_list(), dtype=np.float64)
         return column.cast(float).to_numpy()
 
+    def wholes(self, j: int) -> np.ndarray:
+        column = self.table.to_series(j)
+        if str(column.dtype) == "Object":
+            return np.array(column.to_list(), dtype=object)
+        return column.drop_nulls().to_numpy() if column.dtype.is_integer() else np.empty(0)
+
     def labels(self, j: int) -> tuple[list, np.ndarray]:
         column = self.table.to_series(j)
         cells = column.cast(str) if self.kind(j) in (Kind.CATEGORY, Kind.TEXT) else column
@@ -201,6 +227,10 @@ class ArrowFrame(Frame):
         if str(column.type) == "bool":
             column = column.cast("uint8")
         return column.cast("float64", safe=False).to_numpy().astype(np.float64)  # whole numbers may be above 2^53
+
+    def wholes(self, j: int) -> np.ndarray:
+        column = self.table.column(j)
+        return column.drop_null().to_numpy() if str(column.type).lstrip("u").startswith("int") else np.empty(0)
 
     def labels(self, j: int) -> tuple[list, np.ndarray]:
         column = self.table.column(j)

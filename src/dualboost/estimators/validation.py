@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 from dualboost.estimators.control import Control
 from dualboost.estimators.frame_input import check_infinity, encode_frame, frame_numbers
 from dualboost.estimators.frames import as_frame
+from dualboost.estimators.whole_numbers import check_whole_numbers
 from dualboost.labels import as_labels
 from dualboost.learners import Learner, Oracle, Stumps
 from dualboost.learners.base import TakesCategories
@@ -196,6 +197,8 @@ def _training_table(estimator, X, y, sample_weight):
     frame = as_frame(X)
     if frame is not None:
         check_infinity(frame)
+    check_whole_numbers(X, frame)
+    estimator.column_names_ = [] if frame is None else frame.odd_names
     if frame is None or frame.plain:
         table, y = validate_data(estimator, X, y=y, **_INPUT)
         estimator.categories_ = {}
@@ -237,12 +240,24 @@ def predict_input(estimator, X):
     frame, categories = as_frame(X), getattr(estimator, "categories_", {})
     if frame is not None:
         check_infinity(frame)
+        _check_odd_names(frame.odd_names, getattr(estimator, "column_names_", []))
     if frame is None or (frame.plain and not categories):
         return validate_data(estimator, X, reset=False, **_INPUT)
     _check_feature_names(estimator, X, reset=False)
     table = check_array(encode_frame(frame, categories), **_INPUT)
     _check_n_features(estimator, table, reset=False)
     return table
+
+
+def _check_odd_names(now: list[str], then: list[str]) -> None:
+    """Names that are not strings; scikit-learn sees to the others, and to the number of columns."""
+    if len(now) != len(then) or now == then:
+        return
+    place = next(j for j, (a, b) in enumerate(zip(now, then, strict=True)) if a != b)
+    raise ValueError(
+        f"Column {place} of X is named {now[place]}, and was {then[place]} when the model was fitted: give the same "
+        "columns in the same order."
+    )
 
 
 def _is_plain(estimator, X) -> bool:
@@ -263,6 +278,10 @@ def _is_plain(estimator, X) -> bool:
 
 def thread_count(n_jobs) -> int:
     """scikit-learn's n_jobs as a number of threads."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be None, a number of threads such as 2, or -1 for all cores, not {n_jobs!r}."
+        )
     return int(effective_n_jobs(n_jobs))
 
 

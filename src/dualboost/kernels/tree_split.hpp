@@ -35,7 +35,7 @@ DUALBOOST_INLINE double impurity(int64_t positive, int64_t negative) {
 }
 
 // The largest edge and the lowest criterion of the first `count` cuts of a feature, whose left sides gain `more`. The
-// bits are those of one cut after the other, but several stand side by side: first as numbers, then under the roots.
+// bits are those of one cut after the other, but first all become doubles, then several roots are taken side by side.
 DUALBOOST_CLONES static int64_t largest_edge_of(const int64_t *positive, const int64_t *negative, int count,
                                                 LabelSums more, LabelSums whole) {
     int64_t best = 0, shift = more.edge(), all = whole.edge();
@@ -50,23 +50,23 @@ DUALBOOST_CLONES static int64_t largest_edge_of(const int64_t *positive, const i
 DUALBOOST_CLONES static double lowest_cost_of(const int64_t *positive, const int64_t *negative, int count,
                                               LabelSums more, LabelSums whole) {
     constexpr int kLanes = 8;
-    double best[kLanes], sums[4][kLanes], none[kLanes];
+    double p[kCodes + kLanes], n[kCodes + kLanes], other_p[kCodes + kLanes], other_n[kCodes + kLanes], best[kLanes];
+    for (int cut = 0; cut < count; ++cut) {
+        p[cut] = static_cast<double>(positive[cut] + more.positive);
+        n[cut] = static_cast<double>(negative[cut] + more.negative);
+        other_p[cut] = static_cast<double>(whole.positive - more.positive - positive[cut]);
+        other_n[cut] = static_cast<double>(whole.negative - more.negative - negative[cut]);
+    }
+    for (int cut = count; cut < count + kLanes; ++cut) p[cut] = n[cut] = other_p[cut] = other_n[cut] = 0.0;
     for (int k = 0; k < kLanes; ++k) best[k] = HUGE_VAL;
-    for (int first = 0; first < count; first += kLanes) {
+    for (int first = 0; first < count; first += kLanes)
         for (int k = 0; k < kLanes; ++k) {
-            int cut = std::min(first + k, count - 1);
-            int64_t p = positive[cut] + more.positive, n = negative[cut] + more.negative;
-            sums[0][k] = static_cast<double>(p);
-            sums[1][k] = static_cast<double>(n);
-            sums[2][k] = static_cast<double>(whole.positive - p);
-            sums[3][k] = static_cast<double>(whole.negative - n);
-            none[k] = p + n == 0 || whole.mass() == p + n ? HUGE_VAL : 0.0;
-        }
-        for (int k = 0; k < kLanes; ++k) {
-            double cost = std::sqrt(sums[0][k] * sums[1][k]) + std::sqrt(sums[2][k] * sums[3][k]) + none[k];
+            int cut = first + k;
+            double cost = std::sqrt(p[cut] * n[cut]) + std::sqrt(other_p[cut] * other_n[cut]);
+            bool fine = (p[cut] + n[cut] > 0.0) & (other_p[cut] + other_n[cut] > 0.0);
+            cost = fine ? cost : HUGE_VAL;
             best[k] = cost < best[k] ? cost : best[k];
         }
-    }
     return *std::min_element(best, best + kLanes);
 }
 

@@ -1,4 +1,4 @@
-"""What went wrong in silence elsewhere: whole numbers that merge, columns that change places, parameters of no sense."""
+"""What went wrong in silence elsewhere: whole numbers that merge, columns that change places, senseless parameters."""
 
 import numpy as np
 import pytest

@@ -21,12 +21,10 @@ from sklearn.utils.validation import (
 )
 
 from dualboost.estimators.control import Control
-from dualboost.estimators.frame_input import check_infinity, encode_frame, frame_numbers
-from dualboost.estimators.frames import as_frame
-from dualboost.estimators.whole_numbers import check_whole_numbers
+from dualboost.frames import as_frame, check_infinity, check_whole_numbers, encode_frame, frame_numbers
 from dualboost.labels import as_labels
 from dualboost.learners import Learner, Oracle, Stumps
-from dualboost.learners.base import TakesCategories
+from dualboost.learners.categories import with_categories
 from dualboost.learners.class_stumps import ClassStumps
 from dualboost.rows import Rows
 
@@ -116,14 +114,9 @@ class TrainingData:
 
     def bound(self, learner: Learner, rows: Rows, chosen: np.ndarray | None = None) -> Oracle:
         """The learner, told which columns hold categories, with these data or the chosen rows of them."""
-        if self.categorical and not isinstance(learner, TakesCategories):
-            raise ValueError(
-                f"{type(learner).__name__} reads numbers only, and X has columns of categories: take Stumps() or "
-                "Trees(), or encode these columns first, for example with OneHotEncoder."
-            )
+        told = with_categories(learner, self.categorical)
         if self.pairs:
             return self._bound_pairs(learner, rows, chosen)
-        told = learner.with_categories(self.categorical) if isinstance(learner, TakesCategories) else learner
         X, signs = (self.X, self.signs) if chosen is None else (self.X[chosen], self.signs[chosen])
         return told.bind(X, signs, rows)
 
@@ -279,9 +272,7 @@ def _is_plain(estimator, X) -> bool:
 def thread_count(n_jobs) -> int:
     """scikit-learn's n_jobs as a number of threads."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
-        raise ValueError(
-            f"n_jobs must be None, a number of threads such as 2, or -1 for all cores, not {n_jobs!r}."
-        )
+        raise ValueError(f"n_jobs must be None, a number of threads such as 2, or -1 for all cores, not {n_jobs!r}.")
     return int(effective_n_jobs(n_jobs))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from numbers import Real
@@ -148,8 +147,14 @@ def object_kind(values: list) -> Kind:
         return Kind.NUMBER
     if all(isinstance(value, str) for value in values):
         return Kind.TEXT
-    dates = (date, time, timedelta, np.datetime64, np.timedelta64)
-    return Kind.DATE if all(isinstance(value, dates) for value in values) else Kind.OTHER
+    return Kind.DATE if all(map(_is_date, values)) else Kind.OTHER
+
+
+def _is_date(value: Any) -> bool:
+    """Of numpy or of Python's datetime, whose clock is not wanted here."""
+    return isinstance(value, (np.datetime64, np.timedelta64)) or any(
+        base.__module__ == "datetime" for base in type(value).__mro__
+    )
 
 
 class PolarsFrame(Frame):

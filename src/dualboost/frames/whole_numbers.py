@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dualboost.estimators.frames import Frame, Kind
+from dualboost.frames.tables import Frame, Kind
 
 __all__ = ["check_whole_numbers"]
 

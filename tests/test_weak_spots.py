@@ -28,6 +28,7 @@ def tables(values) -> dict:
         "objects": signed.astype(object),
         "lists": signed.tolist(),
         "sparse": sp.csr_array(signed),
+        "sparse, by rows": sp.lil_array(signed),
         "pandas": pd.DataFrame(columns),
         "pandas, nullable": pd.DataFrame({"key": pd.array([*values[:-1], None], "Int64"), "small": small}),
         "pandas, Arrow": pd.DataFrame(columns).astype({"key": "int64[pyarrow]"}),

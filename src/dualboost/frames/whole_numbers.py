@@ -26,7 +26,8 @@ def check_whole_numbers(X: Any, frame: Frame | None) -> None:
                 _check(frame.wholes(j), repr(name))
         return
     if sp.issparse(X):
-        _check(X.data, "X")  # over all columns: numbers of this size are rare in sparse tables
+        if X.dtype.kind in "iu":  # all columns at once: numbers of this size are rare in sparse tables
+            _check(X.tocsr().data, "X")
         return
     table = X if isinstance(X, np.ndarray) else _as_array(X)
     if table.ndim == 2 and (table.dtype == object or (table.dtype.kind in "iu" and table.dtype.itemsize == 8)):

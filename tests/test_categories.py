@@ -12,11 +12,11 @@ from sklearn.base import clone
 
 import reference
 from conftest import SETS
-from dualboost import MarginBoostClassifier, load_model, save_model
+from dualboost import MarginBoostClassifier, diagnose, load_model, save_model
 from dualboost.boosters import Corrective
 from dualboost.data import MISSING, bin_columns
 from dualboost.game import Game, rounds
-from dualboost.learners import LeafTrees, Stumps, Subsets
+from dualboost.learners import LeafTrees, Stumps, Subsets, Words
 from dualboost.learners.categories import Categories, category_bins, without_features
 from dualboost.learners.stumps import StumpScores
 from dualboost.losses import SoftMargin
@@ -303,3 +303,23 @@ def test_other_learners_say_what_to_do():
     X = pd.DataFrame({"a": pd.Categorical(["u", "v"] * 5)})
     with pytest.raises(ValueError, match=r"^LeafTrees reads numbers only, and X has columns of categories: .*\.$"):
         MarginBoostClassifier(nu=0.5, learner=LeafTrees()).fit(X, [0, 1] * 5)
+
+
+def test_a_diagnosis_reads_the_categories_of_a_frame():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 5, 60)
+    y = np.isin(codes, [0, 2, 4])
+    y[:2] = ~y[:2]
+    frame = pd.DataFrame({"name": pd.Categorical.from_codes(codes, list("abcde")), "number": np.arange(60) % 7})
+    weights = np.where(np.arange(60) == 5, 0.0, 1.0)
+    found = diagnose(frame, y, sample_weight=weights)
+    table = np.column_stack([codes, np.arange(60) % 7]).astype(float)
+    wanted = diagnose(table, y, Stumps(categorical=(0,)), sample_weight=weights)
+    assert found.regime == wanted.regime and 0 < found.hard_core.sum() < 60
+    np.testing.assert_array_equal(found.hard_core, wanted.hard_core)
+    assert found.hypotheses == wanted.hypotheses != diagnose(table, y, sample_weight=weights).hypotheses
+    with pytest.raises(ValueError, match=r"^Words reads numbers only, and X has columns of categories: .*\.$"):
+        diagnose(frame, y, Words())
+    with pytest.raises(ValueError, match=r"^Column 'name' holds text: .*\.$"):
+        diagnose(frame.astype({"name": str}), y)

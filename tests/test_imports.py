@@ -12,7 +12,7 @@ import dualboost
 ROOT = Path(dualboost.__file__).parent
 LEVELS = [
     {"kernels", "rows", "errors", "labels"},
-    {"data"},
+    {"data", "frames"},
     {"sets"},
     {"losses", "learners"},
     {"game", "master"},

@@ -101,10 +101,12 @@ def test_rows_without_weight_bring_no_categories():
             model().fit(frame, Y, sample_weight=wrong)
 
 
-def test_a_diagnosis_says_that_it_reads_plain_numbers():
-    for frame in (pd.DataFrame({"k": pd.Categorical(["a", "b"] * (N // 2))}), pd.DataFrame(X).convert_dtypes()):
-        with pytest.raises(ValueError, match="diagnose reads plain numbers: encode categories"):
-            diagnose(frame, Y)
+def test_a_diagnosis_reads_frames_as_numbers_and_refuses_text():
+    wanted = diagnose(X, Y)
+    for frame in (pd.DataFrame(X), pd.DataFrame(X).convert_dtypes(), pl.DataFrame(X)):
+        np.testing.assert_array_equal(diagnose(frame, Y).hard_core, wanted.hard_core)
+    with pytest.raises(ValueError, match="diagnose reads plain numbers: encode categories"):
+        diagnose(np.array([["a"], ["b"]] * (N // 2), dtype=object), Y)
 
 
 # ---- labels ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from dualboost import MarginBoostClassifier, to_onnx
-from dualboost.estimators.calibration import Steps
+from dualboost.estimators.calibration import Sigmoid, Steps
 from dualboost.learners import SklearnLearner
 from fitted import KINDS, NEW, WHOLE, X, Y, fitted, margin, new_rows
 
@@ -58,6 +58,12 @@ def test_a_link_of_pieces():
     several = MarginBoostClassifier(nu=0.6, max_iter=10).fit(rows, y + (rows[:, 1] > 0.5).astype(int))
     assert isinstance(several.estimators_[0].link_, Steps)
     assert_same(several, rows)
+
+
+def test_a_slope_near_one_is_not_left_out():
+    model = margin().fit(X, Y)
+    model.link_ = Sigmoid(1 + 1e-8)
+    assert_same(model, NEW)
 
 
 @pytest.mark.parametrize("labels", [("nein", "größe"), (3, -7), (True, False), (2.0, 1.0)])

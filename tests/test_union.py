@@ -9,6 +9,7 @@ from dualboost.learners import Matrix, SklearnLearner, Stumps, Subsets, Trees, U
 from dualboost.learners.step_functions import merged
 from dualboost.learners.stumps import StumpScores
 from dualboost.learners.union import SumScores
+from dualboost.learners.words import WordScores
 from dualboost.rows import Rows
 
 
@@ -94,6 +95,25 @@ def test_what_is_no_learner_is_refused(wrong):
 
 def test_categories_reach_the_parts_that_read_them():
     told = Union((Words(), Stumps(categorical=(1,)))).with_categories((2,))
-    assert told.learners == (Words(), Stumps(categorical=(1, 2)))
+    assert told.learners == (Words(without=(2,)), Stumps(categorical=(1, 2)))
+    with pytest.raises(ValueError, match=r"^Matrix in this Union reads numbers only, .*OneHotEncoder\.$"):
+        Union((Matrix(), Stumps())).with_categories((0,))
     with pytest.raises(ValueError, match=r"^None of the learners of this Union reads categories: .*\.$"):
         Union((Words(), Matrix())).with_categories((0,))
+
+
+def test_words_beside_categories_never_read_their_numbers():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    colour = pd.Categorical.from_codes(rng.integers(0, 4, 200), ["a", "b", "c", "d"])
+    frame = pd.DataFrame({"colour": colour, "count": rng.integers(0, 3, 200)})
+    y = np.isin(colour.codes, [1, 3])
+    model = MarginBoostClassifier(nu=0.3, learner=Union((Words((0, 1)), Stumps())), max_iter=20, calibrate=False)
+    model.fit(frame, y)
+    assert model.score(frame, y) == 1.0
+    words = next(part for part in model.predictor_.parts if isinstance(part, WordScores))
+    assert not words.weights[:, 0].any()
+    other = Words(without=[0]).bind(np.array([[np.nan, 1.0], [5.0, 0.0]]), np.array([1, -1]), Rows.of(2))
+    assert other.best(np.array([0.5, 0.5]), 9).edges.tolist() == [0.5, 0.0, 0.0]
+    with pytest.raises(ValueError, match=r"^Words should go without column 7, but X has only 2 columns\.$"):
+        Words(without=(7,)).bind(np.ones((2, 2)), np.array([1, -1]), Rows.of(2))

@@ -8,6 +8,7 @@ Otherwise the problem falls into these two (Theorem 17).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,9 +19,11 @@ from dualboost.diagnosis.generation import CoreSearch
 from dualboost.diagnosis.margin import LISTED, largest_margin
 from dualboost.diagnosis.rates import promises
 from dualboost.diagnosis.report import Diagnosis
+from dualboost.frames import as_frame, frame_numbers
 from dualboost.labels import as_labels
 from dualboost.learners import Learner, Matrix, Oracle, Stumps
 from dualboost.learners.base import Directed
+from dualboost.learners.categories import with_categories
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.rows import Rows
 
@@ -42,7 +45,7 @@ def diagnose(
     ----------
     A : array or scipy.sparse matrix of shape (m, n), or Oracle
         Without `y`: the margin matrix A[i, j] = y_i h_j(x_i), or a learner that has been bound to data. With `y`: the
-        features of the rows.
+        features of the rows; data frames are read as the classifiers read them, categories as such.
     y : array of shape (m,), optional
         Labels of two classes, of any type.
     learner : Learner, default Stumps()
@@ -77,14 +80,15 @@ def diagnose(
         return _of_class(A, Duplicates.unknown(len(A.rows)), max_rounds, watch)
     if y is None and learner is not None:
         raise ValueError("A learner needs labels: diagnose(X, y, learner).")
-    A = _table(A)
+    A, categorical = _read(A, y, sample_weight)
     present, rows = _rows_of(sample_weight, A.shape[0])
     A = A if present.all() else A[present]
     if y is None:
         found = _of_matrix(Matrix().bind(A, None, rows), max_rounds, watch)
     else:
         signs = _signs(y, present)
-        oracle = (Stumps() if learner is None else learner).bind(A, signs, rows)
+        told = with_categories(Stumps() if learner is None else learner, categorical)
+        oracle = told.bind(A, signs, rows)
         found = _of_class(oracle, Duplicates.in_data(A, signs), max_rounds, watch)
     return found if present.all() else _with_absent_rows(found, present)
 
@@ -97,6 +101,16 @@ def _check(learner, max_rounds) -> None:
         raise ValueError(f"max_rounds must be a whole number of at least 1, not {max_rounds!r}.")
     if not (learner is None or isinstance(learner, Learner)):
         raise ValueError(f"learner must be a Learner such as Stumps(), not {learner!r}.")
+
+
+def _read(A, y, sample_weight) -> tuple[Any, tuple[int, ...]]:
+    """(the table, which of its columns hold categories): those of a data frame of features, by the rows with weight."""
+    frame = None if y is None else as_frame(A)
+    if frame is None or frame.plain:
+        return _table(A), ()
+    weights = np.ones(len(frame)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    read = frame_numbers(frame, weights > 0 if weights.shape == (len(frame),) else slice(None))
+    return _table(read.table), read.columns
 
 
 def _table(A):

@@ -21,11 +21,10 @@ from sklearn.utils.validation import (
 )
 
 from dualboost.estimators.control import Control
-from dualboost.estimators.frame_input import check_infinity, encode_frame, frame_numbers
-from dualboost.estimators.frames import as_frame
+from dualboost.frames import as_frame, check_infinity, check_whole_numbers, encode_frame, frame_numbers
 from dualboost.labels import as_labels
 from dualboost.learners import Learner, Oracle, Stumps
-from dualboost.learners.base import TakesCategories
+from dualboost.learners.categories import with_categories
 from dualboost.learners.class_stumps import ClassStumps
 from dualboost.rows import Rows
 
@@ -116,14 +115,9 @@ class TrainingData:
 
     def bound(self, learner: Learner, rows: Rows, chosen: np.ndarray | None = None) -> Oracle:
         """The learner, told which columns hold categories, with these data or the chosen rows of them."""
-        if self.categorical and not isinstance(learner, TakesCategories):
-            raise ValueError(
-                f"{type(learner).__name__} reads numbers only, and X has columns of categories: take Stumps() or "
-                "Trees(), or encode these columns first, for example with OneHotEncoder."
-            )
+        told = with_categories(learner, self.categorical)
         if self.pairs:
             return self._bound_pairs(learner, rows, chosen)
-        told = learner.with_categories(self.categorical) if isinstance(learner, TakesCategories) else learner
         X, signs = (self.X, self.signs) if chosen is None else (self.X[chosen], self.signs[chosen])
         return told.bind(X, signs, rows)
 
@@ -208,6 +202,8 @@ def _training_table(estimator, X, y, sample_weight):
     frame = as_frame(X)
     if frame is not None:
         check_infinity(frame)
+    check_whole_numbers(X, frame)
+    estimator.column_names_ = [] if frame is None else frame.odd_names
     if frame is None or frame.plain:
         table, y = validate_data(estimator, X, y=y, **_INPUT)
         estimator.categories_ = {}
@@ -249,12 +245,24 @@ def predict_input(estimator, X):
     frame, categories = as_frame(X), getattr(estimator, "categories_", {})
     if frame is not None:
         check_infinity(frame)
+        _check_odd_names(frame.odd_names, getattr(estimator, "column_names_", []))
     if frame is None or (frame.plain and not categories):
         return validate_data(estimator, X, reset=False, **_INPUT)
     _check_feature_names(estimator, X, reset=False)
     table = check_array(encode_frame(frame, categories), **_INPUT)
     _check_n_features(estimator, table, reset=False)
     return table
+
+
+def _check_odd_names(now: list[str], then: list[str]) -> None:
+    """Names that are not strings; scikit-learn sees to the others, and to the number of columns."""
+    if len(now) != len(then) or now == then:
+        return
+    place = next(j for j, (a, b) in enumerate(zip(now, then, strict=True)) if a != b)
+    raise ValueError(
+        f"Column {place} of X is named {now[place]}, and was {then[place]} when the model was fitted: give the same "
+        "columns in the same order."
+    )
 
 
 def _is_plain(estimator, X) -> bool:
@@ -275,6 +283,8 @@ def _is_plain(estimator, X) -> bool:
 
 def thread_count(n_jobs) -> int:
     """scikit-learn's n_jobs as a number of threads."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None, a number of threads such as 2, or -1 for all cores, not {n_jobs!r}.")
     return int(effective_n_jobs(n_jobs))
 
 

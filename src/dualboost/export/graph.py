@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,11 +29,11 @@ def require_onnx():
 class Graph:
     """Operators in the order of adding; each returns the name of its result."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Iterator[int] | None = None) -> None:
         self._onnx = require_onnx()
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
-        self._count = 0
+        self._numbers = itertools.count(1) if numbers is None else numbers
 
     def constant(self, values) -> str:
         """An array of numbers, truth values or strings."""
@@ -52,6 +54,10 @@ class Graph:
         node = self._onnx.helper.make_node(operator, inputs, [name], name=name, domain=domain, **(attributes or {}))
         self._nodes.append(node)
         return name
+
+    def sum(self, names: list[str]) -> str:
+        """Some results of the same shape, added up."""
+        return names[0] if len(names) == 1 else self.add("Sum", names)
 
     def call(self, name: str, output: str) -> None:
         """Give a result the name of an output."""
@@ -80,8 +86,21 @@ class Graph:
         return self.add("TreeEnsemble", [X], attributes, _ML)
 
     def _name(self, kind: str) -> str:
-        self._count += 1
-        return f"{kind}_{self._count}"
+        return f"{kind}_{next(self._numbers)}"
+
+    def branch(self) -> Graph:
+        """A graph for `choose`, which may use the results of this one."""
+        return Graph(self._numbers)
+
+    def choose(self, condition: str, true: tuple[Graph, str], false: tuple[Graph, str]) -> str:
+        """The result of one of two graphs, a table of doubles; the other is not computed."""
+        then, otherwise = (graph._as_branch(result) for graph, result in (true, false))
+        return self.add("If", [condition], {"then_branch": then, "else_branch": otherwise})
+
+    def _as_branch(self, result: str):
+        helper, kinds = self._onnx.helper, self._onnx.TensorProto
+        output = helper.make_tensor_value_info(result, kinds.DOUBLE, [None, None])
+        return helper.make_graph(self._nodes, self._name("branch"), [], [output], self._constants)
 
     def model(self, n_features: int, outputs: dict[str, tuple[Any, list]], notes: dict[str, str]):
         """The finished model: a table X of doubles in, these outputs of (kind of number, shape)."""

@@ -9,8 +9,9 @@ import numpy as np
 
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Link, Sigmoid, Softmax, Steps
-from dualboost.export.ensemble import tree_arrays, with_columns
+from dualboost.export.ensemble import tree_arrays
 from dualboost.export.graph import Graph
+from dualboost.export.votes import add_votes
 from dualboost.inspection.as_trees import plain_trees, step_tree
 from dualboost.inspection.names import check_model, feature_names
 from dualboost.learners.class_stumps import single_votes
@@ -58,10 +59,11 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     links = [part.link_ for part in models] if hasattr(models[0], "link_") else []
     parts = [vote for part in models for vote in single_votes(part.predictor_)]
     scores = _votes(graph, parts, model.n_features_in_)
-    winner, shown, chances = _two(graph, scores, links) if len(parts) == 1 else _several(graph, scores, links)
+    one = len(parts) == 1
+    winner, shown, chances = _two(graph, scores, links) if one else _several(graph, scores, links, len(parts))
     graph.call(graph.add("Gather", [graph.constant(classes), winner]), "label")
     graph.call(shown, "score")
-    columns = [None] if len(parts) == 1 else [None, len(parts)]
+    columns = [None] if one else [None, len(parts)]
     outputs = {"label": (_KINDS[classes.dtype.kind], [None]), "score": ("DOUBLE", columns)}
     if chances:
         graph.call(chances, "probabilities")
@@ -90,13 +92,7 @@ def _votes(graph: Graph, predictors: list, n_features: int) -> str:
     """The score of each vote, a column each."""
     if all(isinstance(predictor, MatrixScores) for predictor in predictors):
         return graph.add("MatMul", ["X", graph.constant(np.column_stack([vote.weights for vote in predictors]))])
-    votes, columns = with_columns([plain_trees(predictor) for predictor in predictors], n_features)
-    X = "X"
-    if columns:
-        X = graph.add("Concat", [X, graph.trees(X, tree_arrays(columns), len(columns))], {"axis": 1})
-    roots = [vote.roots[:-1] for vote in votes]
-    constants = [vote.base + vote.value[at][vote.feature[at] < 0].sum() for vote, at in zip(votes, roots, strict=True)]
-    return graph.add("Add", [graph.trees(X, tree_arrays(votes), len(votes)), graph.constant(np.array(constants))])
+    return add_votes(graph, [plain_trees(predictor) for predictor in predictors], n_features)
 
 
 def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
@@ -110,12 +106,12 @@ def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
     return winner, score, graph.add("Concat", [first, second], {"axis": 1})
 
 
-def _several(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
+def _several(graph: Graph, scores: str, links: list[Link], count: int) -> tuple[str, str, str]:
     """The same of a vote for each class: the largest log-odds win, or the largest vote."""
     if not links:
         return _first_largest(graph, scores), scores, ""
     if isinstance(links[0], Softmax):
-        scaled = graph.add("Mul", [scores, graph.constant(np.array([links[0].slope]))])
+        scaled = graph.add("Mul", [scores, graph.constant(np.full(count, links[0].slope))])
         return _first_largest(graph, scores), scores, graph.add("Softmax", [scaled], {"axis": 1})
     one = graph.constant(np.ones(1))
     columns = [graph.add("Gather", [scores, graph.constant(np.array([k]))], {"axis": 1}) for k in range(len(links))]
@@ -134,23 +130,24 @@ def _first_largest(graph: Graph, votes: str) -> str:
 def _linked(graph: Graph, score: str, link: Link) -> str:
     """A column of scores as a column of probabilities."""
     if isinstance(link, Sigmoid):
-        return graph.add("Sigmoid", [graph.add("Mul", [score, graph.constant(np.array([link.slope]))])])
+        # A product of matrices, for onnxruntime leaves out a factor near 1.
+        return graph.add("Sigmoid", [graph.add("MatMul", [score, graph.constant(np.array([[link.slope]]))])])
     if isinstance(link, Steps):
         return _interpolated(graph, score, link)
     raise ValueError(f"ONNX export does not know the link {type(link).__name__}.")
 
 
 def _interpolated(graph: Graph, score: str, link: Steps) -> str:
-    """Straight pieces: trees look up where a piece begins, its value there and its slope."""
+    """Straight pieces: a tree tells the piece, tables where it begins, its value there and its slope."""
     last = np.append(np.diff(link.scores) > 0, True)  # of equal scores the last point counts
     x, p = link.scores[last], link.probabilities[last]
     slopes = np.concatenate([[0.0], np.diff(p) / np.diff(x), [0.0]])
     cuts = np.nextafter(x, -np.inf)  # a piece holds its first point
-    tables = [np.append(x[:1], x), np.append(p[:1], p), slopes]
     # Below the first point its own score is no smaller: with slope 0 it does not matter.
-    arrays = tree_arrays([step_tree(cuts.tolist(), table.tolist()) for table in tables])
-    looked_up = graph.trees(score, arrays, 3)
+    pieces = step_tree(cuts.tolist(), np.arange(len(slopes), dtype=np.float64).tolist())
+    piece = graph.add("Cast", [graph.trees(score, tree_arrays([pieces]), 1)], {"to": 7})
     start, value, slope = (
-        graph.add("Gather", [looked_up, graph.constant(np.array([k]))], {"axis": 1}) for k in range(3)
+        graph.add("GatherElements", [graph.constant(table[:, None]), piece], {"axis": 0})
+        for table in (np.append(x[:1], x), np.append(p[:1], p), slopes)
     )
     return graph.add("Add", [graph.add("Mul", [slope, graph.add("Sub", [score, start])]), value])

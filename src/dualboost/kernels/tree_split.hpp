@@ -34,6 +34,42 @@ DUALBOOST_INLINE double impurity(int64_t positive, int64_t negative) {
     return std::sqrt(static_cast<double>(positive) * static_cast<double>(negative));
 }
 
+// The largest edge and the lowest criterion of the first `count` cuts of a feature, whose left sides gain `more`. The
+// bits are those of one cut after the other, but first all become doubles, then several roots are taken side by side.
+DUALBOOST_CLONES static int64_t largest_edge_of(const int64_t *positive, const int64_t *negative, int count,
+                                                LabelSums more, LabelSums whole) {
+    int64_t best = 0, shift = more.edge(), all = whole.edge();
+    for (int cut = 0; cut < count; ++cut) {
+        int64_t left = positive[cut] - negative[cut] + shift, right = all - left;
+        int64_t edge = (left < 0 ? -left : left) + (right < 0 ? -right : right);
+        best = edge > best ? edge : best;
+    }
+    return best;
+}
+
+DUALBOOST_CLONES static double lowest_cost_of(const int64_t *positive, const int64_t *negative, int count,
+                                              LabelSums more, LabelSums whole) {
+    constexpr int kLanes = 8;
+    double p[kCodes + kLanes], n[kCodes + kLanes], other_p[kCodes + kLanes], other_n[kCodes + kLanes], best[kLanes];
+    for (int cut = 0; cut < count; ++cut) {
+        p[cut] = static_cast<double>(positive[cut] + more.positive);
+        n[cut] = static_cast<double>(negative[cut] + more.negative);
+        other_p[cut] = static_cast<double>(whole.positive - more.positive - positive[cut]);
+        other_n[cut] = static_cast<double>(whole.negative - more.negative - negative[cut]);
+    }
+    for (int cut = count; cut < count + kLanes; ++cut) p[cut] = n[cut] = other_p[cut] = other_n[cut] = 0.0;
+    for (int k = 0; k < kLanes; ++k) best[k] = HUGE_VAL;
+    for (int first = 0; first < count; first += kLanes)
+        for (int k = 0; k < kLanes; ++k) {
+            int cut = first + k;
+            double cost = std::sqrt(p[cut] * n[cut]) + std::sqrt(other_p[cut] * other_n[cut]);
+            bool fine = (p[cut] + n[cut] > 0.0) & (other_p[cut] + other_n[cut] > 0.0);
+            cost = fine ? cost : HUGE_VAL;
+            best[k] = cost < best[k] ? cost : best[k];
+        }
+    return *std::min_element(best, best + kLanes);
+}
+
 // The sums left of each cut of one feature in one node; entry `cuts` is all that is present.
 struct FeatureSums {
     int cuts = 0;
@@ -78,13 +114,14 @@ public:
 
     // Turns what was taken into running sums in the order.
     void sort(FeatureSums &sums) {
-        std::sort(entries_, entries_ + count_, [](const Entry &a, const Entry &b) {
-            return a.share != b.share ? a.share < b.share : a.code < b.code;
+        std::sort(order_, order_ + count_, [](const Place &a, const Place &b) {
+            return a.share != b.share ? a.share < b.share : a.entry < b.entry;
         });
         LabelSums left;
         for (int k = 0; k < count_; ++k) {
-            sums.positive[k] = left.positive += entries_[k].sums.positive;
-            sums.negative[k] = left.negative += entries_[k].sums.negative;
+            const LabelSums &own = entries_[order_[k].entry].sums;
+            sums.positive[k] = left.positive += own.positive;
+            sums.negative[k] = left.negative += own.negative;
         }
         sums.cuts = count_ - 1;
         sums.missing = false;
@@ -101,26 +138,32 @@ public:
     // The split after place `cut` of the order; code 0 goes left, so that a split has one name.
     Split split(int32_t feature, int cut, const LabelSums &left, const LabelSums &whole) const {
         bool turn = true;
-        for (int k = 0; k <= cut; ++k) turn &= entries_[k].code != 0;
+        for (int k = 0; k <= cut; ++k) turn &= entries_[order_[k].entry].code != 0;
         Split split{{feature, -1, 0}, turn ? whole - left : left};
         for (int k = 0; k < count_; ++k)
-            if ((k > cut) != turn) put(split.mask, entries_[k].code);
+            if ((k > cut) != turn) put(split.mask, entries_[order_[k].entry].code);
         return split;
     }
 
 private:
-    struct Entry {
-        double share;
+    struct Entry {  // by code
         int code;
         LabelSums sums;
     };
+    struct Place {  // in the order
+        double share;
+        int entry;
+    };
     Entry entries_[kCodes];
+    Place order_[kCodes];
     int count_ = 0;
 
     void take(int code, const LabelSums &sums, const LabelSums &whole) {
         const LabelSums &known = sums.mass() > 0 ? sums : whole;
         double share = static_cast<double>(known.positive) / static_cast<double>(std::max<int64_t>(known.mass(), 1));
-        entries_[count_++] = {share, code, sums};
+        entries_[count_] = {code, sums};
+        order_[count_] = {share, count_};
+        ++count_;
     }
 };
 
@@ -218,12 +261,16 @@ private:
         FeatureBest best{categorical(j) ? order.largest_edge() : 0, HUGE_VAL};
         if (categorical(j) && !criterion) return best;
         if (categorical(j)) order.sort(sums);
-        sums.splits([&](int, int, const LabelSums &left) {
-            best.edge = std::max(best.edge, sums.edge(left));
-            if (criterion) best.cost = std::min(best.cost, sums.cost(left));
-            return false;
-        });
+        consider(sums, sums.cuts, sums.absent, criterion, best);
+        if (sums.missing) consider(sums, sums.cuts + 1, {}, criterion, best);
         return best;
+    }
+
+    // All cuts with the missing values on one side.
+    static void consider(const FeatureSums &sums, int count, const LabelSums &more, bool criterion, FeatureBest &best) {
+        best.edge = std::max(best.edge, largest_edge_of(sums.positive, sums.negative, count, more, sums.whole));
+        if (criterion && count > 0)
+            best.cost = std::min(best.cost, lowest_cost_of(sums.positive, sums.negative, count, more, sums.whole));
     }
 
     template <class Fine> size_t lowest(const Fine &fine) const {

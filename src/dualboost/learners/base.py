@@ -15,7 +15,18 @@ import numpy as np
 
 from dualboost.rows import Rows
 
-__all__ = ["Answer", "Directed", "Hypothesis", "Learner", "Listed", "Oracle", "Predictor", "TakesCategories", "ranked"]
+__all__ = [
+    "Answer",
+    "Directed",
+    "Hypothesis",
+    "Learner",
+    "Listed",
+    "Oracle",
+    "Predictor",
+    "SkipsColumns",
+    "TakesCategories",
+    "ranked",
+]
 
 _TIE = 1e-12
 
@@ -53,6 +64,14 @@ class TakesCategories(Learner):
     @abstractmethod
     def with_categories(self, columns: tuple[int, ...]) -> Learner:
         """The same learner that reads these columns as categories, besides those that it knows already."""
+
+
+class SkipsColumns(Learner):
+    """A learner that can leave some columns alone: beside one that reads categories, it skips these."""
+
+    @abstractmethod
+    def without_columns(self, columns: tuple[int, ...]) -> Learner:
+        """The same learner that does not look at these columns either."""
 
 
 class Oracle(ABC):

@@ -14,9 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost.data import MISSING, Bins, store_codes
+from dualboost.learners.base import Learner, TakesCategories
 from dualboost.rows import Rows
 
-__all__ = ["Categories", "category_bins", "checked_columns", "joined", "without_features"]
+__all__ = ["Categories", "category_bins", "checked_columns", "joined", "with_categories", "without_features"]
 
 _MOST = 1 << 31  # numbers from here on would not be told apart from their halves in every format
 _TABLE = 1 << 20  # up to here a table by number takes the place of a sort
@@ -98,6 +99,18 @@ def checked_columns(columns: Sequence[int], name: str) -> tuple[int, ...]:
     if len(set(held)) != len(list(columns)):
         raise ValueError(message)
     return tuple(sorted(held))
+
+
+def with_categories(learner: Learner, columns: tuple[int, ...]) -> Learner:
+    """The learner, told which columns hold categories; one sentence where it cannot read them."""
+    if isinstance(learner, TakesCategories):
+        return learner.with_categories(columns)
+    if columns:
+        raise ValueError(
+            f"{type(learner).__name__} reads numbers only, and X has columns of categories: take Stumps() or "
+            "Trees(), or encode these columns first, for example with OneHotEncoder."
+        )
+    return learner
 
 
 def category_bins(X, columns: Sequence[int], rows: Rows) -> tuple[Bins, dict[int, Categories]]:

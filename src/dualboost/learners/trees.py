@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -130,8 +131,8 @@ class TreeOracle(Oracle):
 
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         nodes, start, edges, bound = self._ask(np.ascontiguousarray(d), k)
-        trees = as_trees(nodes, start)
-        return Answer(trees, [self.column(tree) for tree in trees], edges, bound)
+        columns = [self._column(nodes[first:last]) for first, last in pairwise(start.tolist())]
+        return Answer(as_trees(nodes, start), columns, edges, bound)
 
     def _ask(self, d: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         if self.learner.search == "optimal":
@@ -142,8 +143,11 @@ class TreeOracle(Oracle):
 
     def column(self, tree: Tree) -> np.ndarray:
         """y_i h(x_i) as int8."""
+        return self._column(as_arrays([tree])[0])
+
+    def _column(self, nodes: np.ndarray) -> np.ndarray:
         out = np.empty(self.bins.n_rows, dtype=np.int8)
-        self.search.column(as_arrays([tree])[0], out, self.rows.threads)
+        self.search.column(nodes, out, self.rows.threads)
         return out
 
     def margins(self, hypotheses: Sequence[Tree], w: np.ndarray) -> np.ndarray:

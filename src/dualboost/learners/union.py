@@ -9,7 +9,17 @@ from functools import cached_property
 import numpy as np
 
 from dualboost.learners.averaging import Averaging, Mixture, parted, softmax
-from dualboost.learners.base import Answer, Directed, Hypothesis, Learner, Oracle, Predictor, TakesCategories, ranked
+from dualboost.learners.base import (
+    Answer,
+    Directed,
+    Hypothesis,
+    Learner,
+    Oracle,
+    Predictor,
+    SkipsColumns,
+    TakesCategories,
+    ranked,
+)
 from dualboost.learners.step_functions import merged
 from dualboost.learners.stumps import StumpScores
 from dualboost.rows import Rows
@@ -53,7 +63,19 @@ class Union(TakesCategories):
     def with_categories(self, columns: tuple[int, ...]) -> Union:
         if not any(isinstance(learner, TakesCategories) for learner in self.learners):
             raise ValueError("None of the learners of this Union reads categories: take Stumps() or Trees() as one.")
-        return Union(tuple(x.with_categories(columns) if isinstance(x, TakesCategories) else x for x in self.learners))
+        return Union(tuple(_told(learner, columns) for learner in self.learners))
+
+
+def _told(learner: Learner, columns: tuple[int, ...]) -> Learner:
+    """The learner that reads these columns as categories, or skips them."""
+    if isinstance(learner, TakesCategories):
+        return learner.with_categories(columns)
+    if isinstance(learner, SkipsColumns):
+        return learner.without_columns(columns)
+    raise ValueError(
+        f"{type(learner).__name__} in this Union reads numbers only, and would take the numbers of categories for "
+        "values: leave it out, or encode the columns of categories first, for example with OneHotEncoder."
+    )
 
 
 def side_by_side(parts: Sequence[Oracle], rows: Rows) -> Oracle:

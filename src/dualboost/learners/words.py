@@ -7,14 +7,15 @@ with them: without it a text with none of the words would have no vote at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
 
-from dualboost.learners.base import Learner, Predictor
+from dualboost.learners.base import Predictor, SkipsColumns
+from dualboost.learners.categories import checked_columns
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.rows import Rows
 
@@ -22,7 +23,7 @@ __all__ = ["WordScores", "Words"]
 
 
 @dataclass(frozen=True)
-class Words(Learner):
+class Words(SkipsColumns):
     """The presence of each word, and where asked for its frequency; for counts such as those of CountVectorizer.
 
     Exact: the bound is the largest edge. `Stumps` on the same counts vote on every text, present or absent; words vote
@@ -32,6 +33,8 @@ class Words(Learner):
     ----------
     levels : sequence of numbers, default (0,)
         A word speaks where its count is above the level; with several levels there is a hypothesis for each.
+    without : sequence of column numbers, default ()
+        Columns that hold no counts, and are never looked at.
 
     Examples
     --------
@@ -46,8 +49,10 @@ class Words(Learner):
     """
 
     levels: tuple[float, ...] = (0,)
+    without: tuple[int, ...] = ()
 
     def __post_init__(self):
+        object.__setattr__(self, "without", checked_columns(self.without, "without"))
         levels = tuple(self.levels) if isinstance(self.levels, (list, tuple)) else ()
         fine = [isinstance(x, Real) and not isinstance(x, bool) and 0 <= x < np.inf for x in levels]
         if not levels or not all(fine) or len(set(levels)) < len(levels):
@@ -59,10 +64,24 @@ class Words(Learner):
         if y is None:
             raise ValueError("Words need labels: bind(X, y, rows) with a y of +1 and -1.")
         counts = _counts(sp.csc_array(X))
+        counts = _emptied(counts, self.without) if self.without else counts
         constant = sp.csc_array(np.ones((counts.shape[0], 1)))
         table = sp.csc_array(sp.hstack([constant, *(_above(counts, level) for level in self.levels)], format="csc"))
         table.data *= np.asarray(y)[table.indices]
         return MatrixOracle(table, rows, partial(WordScores.of, np.array(self.levels, dtype=np.float64)))
+
+    def without_columns(self, columns: tuple[int, ...]) -> Words:
+        return replace(self, without=tuple({*self.without, *columns}))
+
+
+def _emptied(counts, columns: tuple[int, ...]):
+    """As if these columns had no counts at all."""
+    if columns[-1] >= counts.shape[1]:
+        raise ValueError(f"Words should go without column {columns[-1]}, but X has only {counts.shape[1]} columns.")
+    kept = counts.copy()
+    for j in columns:
+        kept.data[kept.indptr[j] : kept.indptr[j + 1]] = 0
+    return kept
 
 
 def _counts(counts):

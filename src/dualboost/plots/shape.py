@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,6 +76,8 @@ class ShapeDisplay:
             Where to draw; new ones by default.
         """
         check_curves(model)
+        if not isinstance(feature, Integral) or isinstance(feature, bool):
+            raise ValueError(f"feature must be the number of one column of X, such as 0, not {feature!r}.")
         found = {shape.feature: shape for shape in shapes(model, X)}
         if feature not in found:
             raise ValueError(f"The model does not use feature {feature!r}; its features are {list(found)}.")

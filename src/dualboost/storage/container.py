@@ -15,6 +15,7 @@ import tempfile
 import zipfile
 import zlib
 from math import prod
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,8 @@ def _digest(data: bytes) -> str:
 
 def read(path: str | os.PathLike, max_bytes: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the arrays, each proved to be what was written; DamagedFile in one sentence otherwise."""
+    if not isinstance(max_bytes, Real) or isinstance(max_bytes, bool):
+        raise ValueError(f"max_bytes must be a number of bytes, such as 2**30, not {max_bytes!r}.")
     data = Path(path).read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:

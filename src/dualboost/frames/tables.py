@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from numbers import Real
@@ -58,6 +57,15 @@ class Frame(ABC):
     @abstractmethod
     def numbers(self, j: int) -> np.ndarray:
         """Column j of numbers or truth values as floats; NaN where missing."""
+
+    @abstractmethod
+    def wholes(self, j: int) -> np.ndarray:
+        """The present values of column j of numbers as they are, where these are whole; else anything of floats."""
+
+    @property
+    def odd_names(self) -> list[str]:
+        """The names of the columns where these are not strings, which scikit-learn does not compare."""
+        return []
 
     @abstractmethod
     def labels(self, j: int) -> tuple[list, np.ndarray]:
@@ -117,6 +125,17 @@ class PandasFrame(Frame):
             return column.to_numpy()
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
+    def wholes(self, j: int) -> np.ndarray:
+        column = self.table.iloc[:, j]
+        if isinstance(column.dtype, np.dtype):
+            return column.to_numpy()
+        return column.dropna().to_numpy(dtype=f"{column.dtype.kind}8") if column.dtype.kind in "iu" else np.empty(0)
+
+    @property
+    def odd_names(self) -> list[str]:
+        names = list(self.table.columns)
+        return [] if all(isinstance(name, str) for name in names) else [str(name) for name in names]
+
     def labels(self, j: int) -> tuple[list, np.ndarray]:
         cells = self.table.iloc[:, j].astype("category").cat
         return cells.categories.tolist(), cells.codes.to_numpy()
@@ -128,8 +147,14 @@ def object_kind(values: list) -> Kind:
         return Kind.NUMBER
     if all(isinstance(value, str) for value in values):
         return Kind.TEXT
-    dates = (date, time, timedelta, np.datetime64, np.timedelta64)
-    return Kind.DATE if all(isinstance(value, dates) for value in values) else Kind.OTHER
+    return Kind.DATE if all(map(_is_date, values)) else Kind.OTHER
+
+
+def _is_date(value: Any) -> bool:
+    """Of numpy or of Python's datetime, whose clock is not wanted here."""
+    return isinstance(value, (np.datetime64, np.timedelta64)) or any(
+        base.__module__ == "datetime" for base in type(value).__mro__
+    )
 
 
 class PolarsFrame(Frame):
@@ -164,6 +189,12 @@ class PolarsFrame(Frame):
         if str(column.dtype) == "Object":
             return np.array(column.to_list(), dtype=np.float64)
         return column.cast(float).to_numpy()
+
+    def wholes(self, j: int) -> np.ndarray:
+        column = self.table.to_series(j)
+        if str(column.dtype) == "Object":
+            return np.array(column.to_list(), dtype=object)
+        return column.drop_nulls().to_numpy() if column.dtype.is_integer() else np.empty(0)
 
     def labels(self, j: int) -> tuple[list, np.ndarray]:
         column = self.table.to_series(j)
@@ -201,6 +232,10 @@ class ArrowFrame(Frame):
         if str(column.type) == "bool":
             column = column.cast("uint8")
         return column.cast("float64", safe=False).to_numpy().astype(np.float64)  # whole numbers may be above 2^53
+
+    def wholes(self, j: int) -> np.ndarray:
+        column = self.table.column(j)
+        return column.drop_null().to_numpy() if str(column.type).lstrip("u").startswith("int") else np.empty(0)
 
     def labels(self, j: int) -> tuple[list, np.ndarray]:
         column = self.table.column(j)

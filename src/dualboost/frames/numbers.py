@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dualboost.estimators.frames import Frame, Kind
+from dualboost.frames.tables import Frame, Kind
 
 __all__ = ["FrameNumbers", "check_infinity", "encode_frame", "frame_numbers"]
 

@@ -1,0 +1,16 @@
+"""Data frames of pandas, polars and Arrow as tables of numbers."""
+
+from dualboost.frames.numbers import FrameNumbers, check_infinity, encode_frame, frame_numbers
+from dualboost.frames.tables import Frame, Kind, as_frame
+from dualboost.frames.whole_numbers import check_whole_numbers
+
+__all__ = [
+    "Frame",
+    "FrameNumbers",
+    "Kind",
+    "as_frame",
+    "check_infinity",
+    "check_whole_numbers",
+    "encode_frame",
+    "frame_numbers",
+]

@@ -1,0 +1,162 @@
+"""The quick ways of an ONNX model say what the slow one says: at every cut and beside it, at infinity, for NaN.
+
+The reference looks each value up in a sorted list, or walks the tree in Python.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dualboost import AdaBoostClassifier, MarginBoostClassifier, to_onnx
+from dualboost.export.bits import full_trees
+from dualboost.export.curves import Curve, curves_and_trees
+from dualboost.export.lookup import lookups
+from dualboost.export.votes import add_votes
+from dualboost.inspection.as_trees import plain_trees, step_tree
+from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees
+from dualboost.learners import Trees
+
+pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+
+def run(votes, rows) -> np.ndarray:
+    from dualboost.export.graph import Graph
+
+    graph = Graph()
+    graph.call(add_votes(graph, votes, rows.shape[1]), "score")
+    model = graph.model(rows.shape[1], {"score": ("DOUBLE", [None, len(votes)])}, {})
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = runtime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+    return session.run(None, {"X": rows})[0]
+
+
+def operators(model) -> list[str]:
+    return [node.op_type for node in model.graph.node]
+
+
+def tree_of(curve: Curve) -> PlainTrees:
+    return step_tree([*curve.cuts, np.inf], [*curve.values, curve.missing], curve.feature)
+
+
+def beside(cuts) -> np.ndarray:
+    """Every cut, its neighbours, the ends of the line and a missing value."""
+    cuts = np.asarray(cuts)
+    with np.errstate(over="ignore"):
+        near = [cuts, np.nextafter(cuts, -np.inf), np.nextafter(cuts, np.inf)]
+    return np.concatenate([*near, [-np.inf, np.inf, np.nan, 0.0, -0.0, 1e308, -1e308, 5e-324]])
+
+
+SPACINGS = {
+    "even": lambda k, rng: np.arange(k) - 7.5,
+    "normal": lambda k, rng: rng.normal(size=k),
+    "long tail": lambda k, rng: np.exp(4 * rng.normal(size=k)),
+    "two long tails": lambda k, rng: rng.standard_cauchy(k) ** 3,
+    "neighbours": lambda k, rng: 1 + 2.0**-52 * np.arange(k),
+    "tiny": lambda k, rng: 1e-310 * np.arange(1, k + 1),
+    "huge": lambda k, rng: 1.7e308 * np.linspace(-1, 1, k),
+}
+
+
+@pytest.mark.parametrize("spacing", SPACINGS)
+@pytest.mark.parametrize("k", [1, 2, 3, 12, 100])
+def test_step_functions_are_looked_up_exactly(spacing, k):
+    rng = np.random.default_rng(k)
+    cuts = np.unique(SPACINGS[spacing](k, rng))
+    curve = Curve(1, cuts, rng.normal(size=len(cuts) + 1), 0.5)
+    x = beside(cuts)
+    wanted = np.where(np.isnan(x), 0.5, curve.values[np.searchsorted(cuts, x)])
+    found = run([tree_of(curve)], np.column_stack([np.zeros(len(x)), x]))
+    np.testing.assert_array_equal(found.ravel(), wanted)
+
+
+def test_which_step_functions_fit_a_table():
+    rng = np.random.default_rng(0)
+    for spacing, fits in {"even": 1, "normal": 1, "long tail": 1, "two long tails": 1, "tiny": 1, "huge": 0}.items():
+        cuts = np.unique(SPACINGS[spacing](12, rng))
+        tables, left = lookups([Curve(0, cuts, rng.normal(size=len(cuts) + 1), 0.0)])
+        assert (len(tables), len(left)) == (fits, 1 - fits), spacing
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=9), min_size=1))
+def test_any_cuts_of_several_features(features):
+    rng = np.random.default_rng(0)
+    cuts = [np.unique(np.array(own) + 0.0) for own in features]
+    curves = [Curve(j, own, rng.normal(size=len(own) + 1), rng.normal()) for j, own in enumerate(cuts)]
+    table = np.column_stack([rng.choice(beside(own), 50) for own in cuts])
+    wanted = np.zeros(50)
+    for curve, x in zip(curves, table.T, strict=True):
+        wanted += np.where(np.isnan(x), curve.missing, curve.values[np.searchsorted(curve.cuts, x)])
+    found = run([PlainTrees.joined([tree_of(curve) for curve in curves], 0.0)], table)
+    np.testing.assert_allclose(found.ravel(), wanted, rtol=0, atol=1e-12)
+
+
+def random_tree(rng, levels, n_features) -> list[tuple]:
+    """Nodes in preorder; some paths end early, missing values go anywhere."""
+    if levels == 0 or rng.random() < 0.1:
+        return [(-1, 0.0, LEFT, 0, 0, float(rng.normal()), -1)]
+    left = random_tree(rng, levels - 1, n_features)
+    right = random_tree(rng, levels - 1, n_features)
+    missing = (LEFT, RIGHT, ABSTAIN)[rng.integers(3)]
+    cut = np.inf if rng.random() < 0.1 else float(rng.integers(-3, 4))
+
+    def moved(nodes, by):
+        return [(f, c, m, a + by, b + by, v, r) for f, c, m, a, b, v, r in nodes]
+
+    root = (int(rng.integers(n_features)), cut, missing, 1, 1 + len(left), 0.0, -1)
+    return [root, *moved(left, 1), *moved(right, 1 + len(left))]
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4])
+@pytest.mark.parametrize("rows", [3, 127, 128, 700])
+@pytest.mark.parametrize("lost", [0.0, 0.05])
+def test_small_trees_are_walked_and_counted_alike(levels, rows, lost):
+    rng = np.random.default_rng(levels)
+    votes = [PlainTrees.of([random_tree(rng, levels, 6) for _ in range(40)], 0.25) for _ in range(2)]
+    table = rng.integers(-4, 5, (rows, 6)).astype(float)
+    table[rng.random(table.shape) < lost] = np.nan
+    found = run(votes, table)
+    np.testing.assert_allclose(found, np.column_stack([vote.scores(table) for vote in votes]), rtol=0, atol=1e-12)
+
+
+def test_trees_without_abstention_count_missing_values_too():
+    rng = np.random.default_rng(5)
+    trees = PlainTrees.of([random_tree(rng, 3, 4) for _ in range(20)])
+    trees.missing[trees.missing == ABSTAIN] = LEFT
+    table = rng.integers(-4, 5, (300, 4)).astype(float)
+    table[rng.random(table.shape) < 0.3] = np.nan
+    np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
+
+
+def test_every_part_goes_its_way():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = X[:, 0] + X[:, 1] * X[:, 2] > 0
+    stumps = to_onnx(MarginBoostClassifier(nu=0.5, max_iter=20, calibrate=False).fit(X, y))
+    assert "GatherElements" in operators(stumps) and "TreeEnsemble" not in operators(stumps)
+    small = to_onnx(AdaBoostClassifier(n_estimators=5, learner=Trees(3)).fit(X, y))
+    assert "If" in operators(small) and "TreeEnsemble" not in operators(small)
+    deep = to_onnx(AdaBoostClassifier(n_estimators=5, learner=Trees(5)).fit(X, y))
+    assert "TreeEnsemble" in operators(deep) and "If" not in operators(deep)
+
+
+def test_only_the_used_columns_of_a_wide_table_are_turned():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 100))
+    model = MarginBoostClassifier(nu=0.6, max_iter=5, calibrate=False).fit(X, X[:, 40] + X[:, 77] > 0)
+    assert operators(to_onnx(model))[:2] == ["Gather", "Transpose"]
+    votes = [plain_trees(model.predictor_)]
+    np.testing.assert_allclose(run(votes, X).ravel(), model.decision_function(X), rtol=0, atol=1e-12)
+
+
+def test_trees_on_one_feature_become_one_curve():
+    nodes = [(2, 1.0, RIGHT, 1, 2, 0.0, -1), (-1, 0.0, LEFT, 0, 0, -1.0, -1), (-1, 0.0, LEFT, 0, 0, 3.0, -1)]
+    both = [(0, 1.0, LEFT, 1, 2, 0.0, -1), (1, 1.0, LEFT, 3, 4, 0.0, -1), *nodes[1:], *nodes[1:]]
+    curves, trees = curves_and_trees(PlainTrees.of([nodes, both, [(2, 5.0, *nodes[0][2:]), *nodes[1:]]]))
+    assert len(curves) == 1 and len(trees) == 1 and len(full_trees(trees)) == 1
+    np.testing.assert_array_equal(curves[0].cuts, [1.0, 5.0])
+    np.testing.assert_array_equal(curves[0].values, [-2.0, 2.0, 6.0])
+    assert curves[0].feature == 2 and curves[0].missing == 6.0

@@ -1,7 +1,6 @@
 """The report: its numbers are the model's, whatever the data holds stays text, and it needs nothing from outside."""
 
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,38 +9,12 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from dualboost import LPBoostClassifier, MarginBoostClassifier
-from dualboost.estimators.held_out import held_out
+from dualboost import LPBoostClassifier
 from dualboost.learners import Trees
-from dualboost.report import Study, Suspect, page, pictures
+from dualboost.report import page, pictures
 from dualboost.report.page import share_of_best, verdict
 from dualboost.report.svg import ticks
-
-HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
-FORMULA = '=HYPERLINK("http://evil.example","x")'
-ROWS, FEATURES = 240, 5
-
-
-def data(labels=("no", "yes")):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(ROWS, FEATURES))
-    X[::17, 2] = np.nan
-    codes = (X[:, 0] + 0.5 * X[:, 1] + 0.7 * rng.normal(size=ROWS) > 0).astype(int)
-    return X, np.array(labels)[codes]
-
-
-def study(labels=("no", "yes"), names=None, suspects=None, model=None) -> Study:
-    X, y = data(labels)
-    model = (model or MarginBoostClassifier(0.3, max_iter=60, random_state=0)).fit(X, y)
-    judged = held_out(model, X, y, 3)
-    names = names or tuple(f"feature {j}" for j in range(FEATURES))
-    if suspects is None:
-        suspects = tuple(
-            Suspect(k, "no", "yes", 0.9 - k / 10, -k / 7, "feature 0", {names[0]: str(k), names[1]: FORMULA, "id": "7"})
-            for k in (3, 1, 2)
-        )
-    origin = {"Data": "memory", "Odd": HOSTILE}
-    return Study("A study", model, y, names, judged, suspects, 0.05, origin, ("dualboost predict m new.csv",))
+from studies import FEATURES, FORMULA, ROWS, data, hostile_study, study
 
 
 @pytest.fixture(scope="module")
@@ -193,10 +166,7 @@ def test_ticks_are_round_numbers_inside(low, high):
 
 @pytest.fixture(scope="module")
 def hostile():
-    names = (HOSTILE, "</title><script>alert(3)</script>", "</svg>", "a = b", "x" * 500)
-    cells = {HOSTILE: HOSTILE, "a = b": FORMULA}
-    suspects = (Suspect(1, HOSTILE, "yes", 0.5, -0.1, HOSTILE, cells),)
-    return page(study((HOSTILE, "yes"), names, suspects))
+    return page(hostile_study())
 
 
 def test_hostile_contents_stay_text(hostile):
@@ -257,58 +227,3 @@ def test_text_can_be_read_on_every_background():
             for ink in ("ink", "soft", "reached", "bound"):
                 light, dark = sorted((luminance(full[paper]), luminance(full[ink])), reverse=True)
                 assert (light + 0.05) / (dark + 0.05) >= 4.5, (paper, ink, scheme)
-
-
-# ---- in a browser ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        try:
-            opened = playwright.chromium.launch(executable_path=shutil.which("chromium"))
-        except sync_api.Error as error:
-            pytest.skip(f"no browser to test in: {str(error).splitlines()[0]}")
-        yield opened
-        opened.close()
-
-
-def opened(browser, tmp_path, text, **options):
-    """The page with what it complained about and what it asked the network for."""
-    (tmp_path / "report.html").write_text(text, encoding="utf-8")
-    tab = browser.new_context(**options).new_page()
-    complaints, requests = [], []
-    tab.on("console", lambda message: complaints.append(message.text))
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    tab.on("request", lambda request: requests.append(request.url))
-    tab.goto((tmp_path / "report.html").as_uri())
-    return tab, complaints, requests
-
-
-def first_cells(tab) -> list[str]:
-    return tab.locator("#rows tbody tr:visible td:first-child").all_inner_texts()
-
-
-def test_the_table_sorts_filters_and_exports(browser, tmp_path, html):
-    tab, complaints, requests = opened(browser, tmp_path, html)
-    tab.get_by_role("button", name="Row", exact=True).click()
-    assert first_cells(tab) == ["1", "2", "3"]
-    tab.get_by_role("button", name="Row", exact=True).click()
-    assert first_cells(tab) == ["3", "2", "1"]
-    tab.get_by_label("Filter").fill("0.700")
-    assert first_cells(tab) == ["2"] and tab.locator("#count").inner_text() == "1 of 3 rows"
-    with tab.expect_download() as download:
-        tab.get_by_role("button", name="Save as CSV").click()
-    saved = Path(download.value.path()).read_text(encoding="utf-8-sig").splitlines()
-    assert len(saved) == 2 and "\"'=HYPERLINK(" in saved[1]
-    assert not complaints and len([url for url in requests if not url.startswith("blob:")]) == 1
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_it_fits_phone_and_desk(browser, tmp_path, html, hostile, scheme, width):
-    for text in (html, hostile):
-        options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-        tab, complaints, _ = opened(browser, tmp_path, text, **options)
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width and not complaints

@@ -59,8 +59,11 @@ def _interval(study: Study, frame: Frame) -> list[str]:
     if not _certified(study):
         return []
     certificate = study.model.certificate_
-    reached = frame.vertical(certificate.objective, "reached", f"soft margin {certificate.objective:.4f}", 0, "end")
-    return [reached, frame.vertical(certificate.bound, "bound", f"no vote exceeds {certificate.bound:.4f}", 0, "start")]
+    left, right = frame.share(certificate.objective) < 0.45, frame.share(certificate.bound) > 0.55
+    words = f"soft margin {certificate.objective:.4f}", f"no vote exceeds {certificate.bound:.4f}"
+    reached = frame.vertical(certificate.objective, "reached", words[0], 0, "start" if left else "end")
+    bound = frame.vertical(certificate.bound, "bound", words[1], int(left or right), "end" if right else "start")
+    return [reached, bound]
 
 
 def convergence(study: Study) -> str:
@@ -94,9 +97,9 @@ def _course(history) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _between(rounds: np.ndarray, k: int) -> float:
-    """The border, on a logarithmic scale, between round k and the next."""
-    k = min(max(k, 0), len(rounds) - 1)
-    return float(np.sqrt(rounds[k] * rounds[min(k + 1, len(rounds) - 1)])) if len(rounds) > 1 else 1.0
+    """The border, on a logarithmic scale, between round k and the next; the first and the last have one border each."""
+    k, after = (min(max(place, 0), len(rounds) - 1) for place in (k, k + 1))
+    return float(np.sqrt(rounds[k] * rounds[after]))
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,10 @@ class Frame:
         low, high = self.y
         return round(self.height - _BOTTOM - (value - low) / ((high - low) or 1) * (self.height - _TOP - _BOTTOM), 1)
 
+    def share(self, x: float) -> float:
+        """How far from the left a number is, from 0 to 1."""
+        return (self.px(x) - _LEFT) / (self.width - _LEFT - _RIGHT)
+
     def line(self, xs: Iterable[float], ys: Iterable[float], kind: str) -> str:
         points = " ".join(f"{self.px(x)},{self.py(y)}" for x, y in zip(xs, ys, strict=True))
         return f'<polyline class="{kind}" points="{points}"/>'

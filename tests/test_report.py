@@ -12,6 +12,7 @@ pytest.importorskip("jinja2")
 from dualboost import LPBoostClassifier
 from dualboost.learners import Trees
 from dualboost.report import page, pictures
+from dualboost.report.curves import curves
 from dualboost.report.page import share_of_best, verdict
 from dualboost.report.svg import ticks
 from studies import FEATURES, FORMULA, ROWS, data, hostile_study, study
@@ -125,9 +126,9 @@ def test_convergence_ends_at_the_last_round(plain):
 def test_curves_sum_to_the_vote(plain):
     """Read the step functions back from the hover texts and vote with them."""
     X, _ = data()
-    curves = pictures.curves(plain, FEATURES)
+    drawn = curves(plain, FEATURES)
     scores = np.full(ROWS, plain.model.predictor_.base)
-    for curve in curves:
+    for curve in drawn:
         x = X[:, int(curve.name.split()[1])]
         for title in titles(curve.picture):
             where, value = title.rsplit(": ", 1)
@@ -137,7 +138,7 @@ def test_curves_sum_to_the_vote(plain):
             scores[inside] += float(value.split()[0])
     known = ~np.isnan(X).any(axis=1)
     np.testing.assert_allclose(scores[known], plain.model.decision_function(X)[known], atol=1e-3)
-    assert sum(curve.share for curve in curves) == pytest.approx(1)
+    assert sum(curve.share for curve in drawn) == pytest.approx(1)
 
 
 def test_calibration_groups_hold_every_row(plain):

@@ -51,11 +51,15 @@ def diagnose(
 def diagnosis_of(problem: Problem, seconds: float = _SECONDS) -> Diagnosis:
     """The diagnosis, or what is proved when the time is over."""
     from dualboost import diagnose as search
+    from dualboost.estimators.coded import coded
+    from dualboost.learners import Stumps
 
     end = monotonic() + seconds
     message = f"out of time: {seconds:g} seconds"
     with bad_input():
-        return search(problem.X, problem.y, watch=lambda _: message if monotonic() > end else None)
+        table, categorical = coded(problem.X)
+        learner = Stumps(categorical=categorical)
+        return search(table, problem.y, learner, watch=lambda _: message if monotonic() > end else None)
 
 
 def _record(found: Diagnosis, problem: Problem) -> dict[str, Any]:

@@ -69,7 +69,10 @@ def load_fitted(path: str) -> tuple[BoostedClassifier, Schema, dict[str, Any]]:
         model, notes = load_model(path), load_notes(path)
     if "schema" not in notes:
         raise BadInput(f"{path} does not say how its columns were read: make it with dualboost fit.")
-    return model, Schema.from_json(notes["schema"]), notes
+    schema = Schema.from_json(notes["schema"])
+    if len(schema.features) != model.n_features_in_:
+        raise BadInput(f"{path} was made by an older dualboost, which read categories otherwise: fit the model again.")
+    return model, schema, notes
 
 
 def provenance(problem: Problem) -> dict[str, Any]:

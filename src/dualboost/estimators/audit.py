@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from dualboost.boosters.leveraging import RATES
 from dualboost.estimators.audit_text import TextModel
+from dualboost.estimators.coded import coded, rows_of
 from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.noisy import LogisticMixtureClassifier
 from dualboost.estimators.validation import predict_input
@@ -158,7 +159,8 @@ def audit(X, y, *, cv=None, feature_names=None, model=None, random_state=0) -> A
     margin, suggested = _margins(scores, codes)
     probability = _probability(judged, codes)
     report = Audit(
-        labels, classes[suggested], probability, margin, _overall_rate(judged, sides), contradictions(table, codes),
+        labels, classes[suggested], probability, margin, _overall_rate(judged, sides),
+        contradictions(coded(table)[0], codes),
         _NO_SIGNAL if all(found.status for found in judged) else "ok", {},
     )  # fmt: skip
     _explain(report, table, names, judged, codes)
@@ -208,16 +210,12 @@ def _judge(table, side: np.ndarray, template, cv) -> _Judged:
     margins, rates = np.empty(len(side)), []
     splitter = check_cv(cv, side, classifier=True)
     for train, test in splitter.split(np.zeros(len(side)), side):
-        model = clone(template).fit(_rows_of(table, train), side[train])
-        margins[test] = np.where(side[test], 1, -1) * model.decision_function(_rows_of(table, test))
+        model = clone(template).fit(rows_of(table, train), side[train])
+        margins[test] = np.where(side[test], 1, -1) * model.decision_function(rows_of(table, test))
         rates.append(model.noise_rate_)
     rate = float(np.mean(rates))
     noise = LogisticMixture(float(np.clip(rate, *RATES))).suspicion(margins)
     return _Judged(margins, noise, rate, model, _NO_SIGNAL if rate >= RATES[1] else "")
-
-
-def _rows_of(table, rows: np.ndarray):
-    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
 
 
 def _scores(found: _Judged, side: np.ndarray) -> np.ndarray:
@@ -266,7 +264,7 @@ def _explain(report: Audit, table, names: list[str], judged: list[_Judged], code
     for i in report.ranking[:50]:
         found = judged[0] if len(judged) == 1 else judged[codes[i]]
         for_class = 1.0 if len(judged) > 1 or codes[i] == 1 else -1.0
-        pulls = for_class * pulls_of(found.model, _rows_of(table, np.array([i])))
+        pulls = for_class * pulls_of(found.model, rows_of(table, np.array([i])))
         worst = np.argsort(pulls, kind="stable")[:_NOTES]
         report.reasons[int(i)] = [(names[j], float(pulls[j])) for j in worst if pulls[j] < 0]
 

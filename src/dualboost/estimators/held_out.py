@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.coded import coded, rows_of
 from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.intervals import Interval, area_interval, wilson
 from dualboost.estimators.validation import check_whole_number
@@ -90,7 +91,7 @@ def held_out(
     check_whole_number("folds", folds, 2)
     labels = np.asarray(y)
     classes, truth = np.unique(labels, return_inverse=True)
-    fold_of = deal(X, truth, folds, random_state)
+    fold_of = deal(coded(X)[0], truth, folds, random_state)
     copy = _without_a_file(_without_probabilities(clone(model), len(classes)))
     votes = np.full((len(labels), len(classes)) if len(classes) > 2 else len(labels), np.nan)
     for fold in np.unique(fold_of):
@@ -99,7 +100,8 @@ def held_out(
         test = fold_of == fold
         if len(np.unique(truth[~test])) < len(classes):
             raise ValueError("A class has too few different rows to hold some of them out: use more data.")
-        votes[test] = clone(copy).fit(X[~test], labels[~test]).decision_function(X[test])
+        model = clone(copy).fit(rows_of(X, ~test), labels[~test])
+        votes[test] = model.decision_function(rows_of(X, test))
     return HeldOut(classes, truth, votes, fold_of)
 
 

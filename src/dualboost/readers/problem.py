@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from dualboost.errors import BadInput
 from dualboost.readers.cells import as_text, encode
+from dualboost.readers.polars import require_polars
 from dualboost.readers.schema import Schema
 from dualboost.readers.table import FrameTable, SparseTable, Table
 
@@ -21,7 +22,7 @@ class Problem:
     """X, y, and everything one needs to speak about them."""
 
     X: Any
-    """Dense float64, or CSR."""
+    """A data frame of floats and categories; CSR for an SVMlight file."""
     y: np.ndarray
     """Whole numbers or strings; empty where no labels were asked for."""
     schema: Schema
@@ -50,9 +51,8 @@ def apply(schema: Schema, table: Table, *, with_target: bool = False) -> Problem
     >>> from dualboost.readers import Column, Schema, apply, read
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "data.csv"
     >>> _ = path.write_text("age,sex\\n3,male\\n40,female\\n")
-    >>> apply(Schema("alive", columns=(Column("sex", "category", ("male",)),)), read(str(path))).X
-    array([[1.],
-           [0.]])
+    >>> apply(Schema("alive", columns=(Column("sex", "category", ("female", "male")),)), read(str(path))).X.rows()
+    [('male',), ('female',)]
     """
     _check_form(schema, table)
     if isinstance(table, SparseTable):
@@ -60,8 +60,8 @@ def apply(schema: Schema, table: Table, *, with_target: bool = False) -> Problem
     else:
         assert isinstance(table, FrameTable)
         _check_columns(schema, table, with_target)
-        parts = [encode(table.frame[column.name], column) for column in schema.columns]
-        X, notes = np.hstack(parts) if parts else np.empty((len(table), 0)), _unknown_levels(schema, table)
+        X = require_polars().DataFrame([encode(table.frame[column.name], column) for column in schema.columns])
+        notes = _unknown_levels(schema, table)
     every = Problem(X, np.empty(0), schema, table, np.arange(len(table)), notes)
     return _with_labels(every) if with_target else every
 
@@ -98,15 +98,16 @@ def _check_columns(schema: Schema, table: FrameTable, with_target: bool) -> None
 
 
 def _unknown_levels(schema: Schema, table: FrameTable) -> tuple[str, ...]:
-    """Categories without a feature are no error: they count as none of the known ones."""
+    """New categories are no error, but worth a word."""
     notes = []
     for column in schema.columns:
         if column.kind == "category":
             seen = as_text(table.frame[column.name]).drop_nulls()
             new = seen.filter(~seen.is_in([*column.levels, *column.words]))
             if len(new):
+                as_what = "like rare ones" if column.words else "as missing"
                 notes.append(
-                    f"Column {column.name!r}: {len(new)} cells such as {new[0][:40]!r} have no feature of their own."
+                    f"Column {column.name!r}: {len(new)} cells such as {new[0][:40]!r} are new and count {as_what}."
                 )
     return tuple(notes)
 

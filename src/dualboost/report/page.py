@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dualboost.report import pictures
+from dualboost.report.curves import curves
 from dualboost.report.study import Study
 
 __all__ = ["page", "require_jinja2", "verdict"]
@@ -59,7 +60,7 @@ def page(study: Study) -> str:
         columns=_columns(study),
         margins=Markup(pictures.margins(study)),
         convergence=Markup(pictures.convergence(study)),
-        curves=[(curve.name, curve.share, Markup(curve.picture)) for curve in pictures.curves(study)],
+        curves=[(curve.name, curve.share, Markup(curve.picture)) for curve in curves(study)],
         calibration=Markup(pictures.calibration(study)),
         diagnosis=_diagnosis(study),
         style=Markup(_asset("style.css")),
@@ -127,9 +128,8 @@ def _columns(study: Study) -> list[str]:
     known = list(study.suspects[0].cells)
     shares = dict.fromkeys(known, 0.0)
     for feature, share in zip(study.features, study.model.feature_importances_, strict=True):
-        column = feature if feature in shares else feature.split(" = ")[0]
-        if column in shares:
-            shares[column] += float(share)
+        if feature in shares:
+            shares[feature] = float(share)
     return sorted((name for name in known if shares[name] > 0), key=lambda name: -shares[name])[:_CELLS]
 
 

@@ -1,18 +1,14 @@
-"""The pictures of a report: margins by class, certificate by round, step functions, what a vote was worth."""
+"""The pictures of a report: margins by class, certificate by round, what a vote was worth."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from dualboost.estimators.intervals import wilson
-from dualboost.inspection import shapes
-from dualboost.learners.stumps import StumpScores
 from dualboost.report.study import Study
 from dualboost.report.svg import Frame, svg
 
-__all__ = ["Curve", "calibration", "convergence", "curves", "margins"]
+__all__ = ["calibration", "convergence", "margins"]
 
 _BINS = 40
 _POINTS = 160
@@ -100,54 +96,6 @@ def _between(rounds: np.ndarray, k: int) -> float:
     """The border, on a logarithmic scale, between round k and the next; the first and the last have one border each."""
     k, after = (min(max(place, 0), len(rounds) - 1) for place in (k, k + 1))
     return float(np.sqrt(rounds[k] * rounds[after]))
-
-
-@dataclass(frozen=True)
-class Curve:
-    """The step function of one feature."""
-
-    name: str
-    share: float
-    picture: str
-
-
-def curves(study: Study, count: int = 12) -> list[Curve]:
-    """The features with the largest shares of the vote, on one scale; nothing for votes that are not of stumps."""
-    model = study.model
-    scores = model.predictor_
-    if not isinstance(scores, StumpScores) or not len(scores.features):
-        return []
-    top = np.argsort(-model.feature_importances_, kind="stable")[: min(count, len(scores.features))]
-    steps = {shape.feature: (shape.edges, shape.values) for shape in shapes(model) if shape.feature in top}
-    size = 1.08 * max(float(np.abs(values).max()) for _, values in steps.values()) or 1.0
-    return [
-        Curve(study.features[f], float(model.feature_importances_[f]), _step_picture(study, f, steps[f], size))
-        for f in map(int, top)
-    ]
-
-
-def _step_picture(study: Study, feature: int, steps: tuple[np.ndarray, np.ndarray], size: float) -> str:
-    cuts, values = steps
-    reach = 0.12 * float(np.ptp(cuts)) if len(cuts) > 1 else 0.5 * max(abs(float(cuts[0])), 1e-9) if len(cuts) else 0.5
-    inner = cuts if len(cuts) else np.array([0.0])
-    borders = np.concatenate([[inner[0] - reach], cuts, [inner[-1] + reach]])
-    frame = Frame((float(borders[0]), float(borders[-1])), (-size, size), width=360, height=220)
-    second = study.model.classes_[1]
-    parts = [frame.axes(study.features[feature], f"vote for {second}"), frame.line(borders[[0, -1]], [0, 0], "zero")]
-    xs, ys = np.repeat(borders, 2)[1:-1], np.repeat(values, 2)
-    parts += [frame.area(xs, np.zeros_like(ys), ys, "between"), frame.line(xs, ys, "reached")]
-    for k, value in enumerate(values):
-        where = _where(study.features[feature], cuts, k)
-        parts.append(frame.strip((float(borders[k]), float(borders[k + 1])), f"{where}: {value:+.4f} for {second}"))
-    return svg(frame, f"Step function of {study.features[feature]}.", parts)
-
-
-def _where(name: str, cuts: np.ndarray, k: int) -> str:
-    if not len(cuts):
-        return f"{name} is known"
-    if k == 0:
-        return f"{name} up to {cuts[0]:.6g}"
-    return f"{name} above {cuts[k - 1]:.6g}" + (f" up to {cuts[k]:.6g}" if k < len(cuts) else "")
 
 
 def calibration(study: Study) -> str:

@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-pl = pytest.importorskip("polars")
 pytest.importorskip("typer")
 pytest.importorskip("jinja2")
 
@@ -18,6 +17,8 @@ from dualboost.learners import Stumps
 from dualboost.readers import learn, read
 from dualboost.report.curves import curves
 from test_report import Reader, titles
+
+pl = pytest.importorskip("polars")
 
 TOWNS = ["Bern", "Köln", "Oslo", "Paris", "Rome"]
 GOOD = {"Köln", "Rome"}

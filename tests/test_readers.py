@@ -10,7 +10,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from dualboost.readers import BadInput, Schema, SparseTable, Wishes, apply, content, learn, read
+from dualboost.readers import BadInput, Schema, SparseTable, Wishes, apply, learn, memory, read
 
 pl = pytest.importorskip("polars")
 
@@ -31,6 +31,10 @@ WANTED = ("age", "sex", "town", "alive", "born")
 def written(tmp_path, data: bytes, name: str = "data.csv") -> str:
     (tmp_path / name).write_bytes(data)
     return str(tmp_path / name)
+
+
+def zstd(data: bytes) -> bytes:
+    return pytest.importorskip("pyarrow").compress(data, "zstd", asbytes=True)
 
 
 def parquet() -> bytes:
@@ -55,6 +59,9 @@ FORMS = {
     "data.csv.gz": gzip.compress(CSV),
     "data.csv.bz2": bz2.compress(CSV),
     "data.csv.xz": lzma.compress(CSV),
+    "data.csv.zst": zstd(CSV),
+    "two_frames.csv.zst": zstd(CSV[:100]) + zstd(CSV[100:]),
+    "data.parquet.zst": zstd(parquet()),
     "no_suffix": gzip.compress(CSV),
     "with_mark.csv": b"\xef\xbb\xbf" + CSV,
     "windows.csv": CSV.replace(b"\n", b"\r\n"),
@@ -253,7 +260,10 @@ BAD = {
     "broken.csv.gz": (gzip.compress(CSV)[:-20], "damaged or cut short"),
     "broken.parquet": (parquet()[:-20], "damaged"),
     "broken.arrow": (arrow()[:40], "damaged"),
-    "data.zst": (b"\x28\xb5\x2f\xfd rest", "zstd"),
+    "data.zst": (b"\x28\xb5\x2f\xfd rest", "damaged or cut short"),
+    "broken.csv.bz2": (bz2.compress(CSV)[:-20], "damaged or cut short"),
+    "broken.csv.xz": (lzma.compress(CSV)[:-20], "damaged or cut short"),
+    "broken.csv.zst": (zstd(CSV)[:-20], "damaged or cut short"),
     "data.zip": (b"PK\x03\x04 rest", "zip"),
     "broken.svm": (b"1 1:2 2:3\n1 a:b\n", "SVMlight"),
 }
@@ -303,7 +313,7 @@ def test_columns_that_differ_at_predict_are_refused(tmp_path):
 
 
 def test_what_does_not_fit_into_memory_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(content, "free_memory", lambda: 1000)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
     for name in ("data.csv", "data.csv.gz"):
         with pytest.raises(BadInput, match="--rows"):
             read(written(tmp_path, FORMS[name] if name.endswith("gz") else CSV * 3, name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +27,13 @@ __all__ = [
     "load_fitted",
     "provenance",
     "stem_of",
+    "write_pieces",
     "write_text",
 ]
 
 SUFFIX = ".dualboost"
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_SUFFIXES = (*_PACKED, ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".svm", ".svmlight", ".txt")
 typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 
 
@@ -90,7 +94,7 @@ def command_line() -> str:
 def stem_of(path: str) -> str:
     """The name of the data without folder and suffixes, to name what is made of it."""
     name = Path(path).name
-    for suffix in (".gz", ".bz2", ".xz", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".svm", ".svmlight", ".txt"):
+    for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
     return name if name not in ("", "-") else "data"
 
@@ -119,13 +123,21 @@ def check_writable(*paths: str | None) -> None:
 
 def write_text(path: str, text: str) -> None:
     """All of the file or nothing."""
+    write_pieces(path, [text])
+
+
+def write_pieces(path: str, pieces: Iterable[str]) -> None:
+    """The same of a text that is made while it is written."""
     target = Path(path)
     handle, unfinished = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+            file.writelines(pieces)
         os.chmod(unfinished, 0o644)
         os.replace(unfinished, target)
+    except BadInput:  # of what was to be written
+        Path(unfinished).unlink(missing_ok=True)
+        raise
     except OSError as error:
         Path(unfinished).unlink(missing_ok=True)
         raise BadInput(f"Cannot write to {path}: {error.strerror or error}; choose another place.") from error

@@ -31,9 +31,10 @@ def as_text(cells: pl.Series) -> pl.Series:
 def as_numbers(cells: pl.Series) -> pl.Series:
     """Floats; what is no number becomes missing."""
     pl = require_polars()
-    if cells.dtype == pl.String:
-        return as_text(cells).cast(pl.Float64, strict=False)
-    return cells.cast(pl.Float64, strict=False)
+    numbers = cells.cast(pl.Float64, strict=False)
+    if cells.dtype == pl.String and numbers.null_count() > cells.null_count():  # blanks, or words
+        numbers = as_text(cells).cast(pl.Float64, strict=False)
+    return numbers.fill_nan(None)
 
 
 def as_truth(cells: pl.Series) -> pl.Series:
@@ -83,6 +84,8 @@ def _categories(text: pl.Series, column: Column) -> pl.Series:
 
 
 def _check_kind(cells: pl.Series, values: pl.Series, column: Column) -> None:
+    if values.null_count() == cells.null_count():
+        return
     text = as_text(cells)
     wrong = (values.is_null() & ~text.is_null() & ~text.is_in(list(column.words))).to_numpy()
     if wrong.any():

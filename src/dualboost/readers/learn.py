@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def learn(table: Table, wishes: Wishes | None = None) -> Problem:
     problem = apply(schema, table, with_target=True)
     counts = _counts([against_rest(label, schema.positive) for label in labels])
     said = f"Target {schema.target!r}: " + ", ".join(f"{label} {count}" for label, count in counts.items()) + "."
-    return Problem(problem.X, problem.y, schema, table, problem.rows, (*table.notes, said, *notes, *problem.notes))
+    return replace(problem, notes=(*table.notes, said, *notes, *problem.notes))
 
 
 def _counts(labels: list[str]) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,22 @@ from dualboost.readers.polars import require_polars
 from dualboost.readers.schema import Schema
 from dualboost.readers.table import FrameTable, SparseTable, Table
 
-__all__ = ["Problem", "against_rest", "apply", "label_text", "typed_labels"]
+__all__ = ["NewValues", "Problem", "against_rest", "apply", "label_text", "typed_labels"]
+
+
+@dataclass(frozen=True)
+class NewValues:
+    """Cells of a category that the model has not met. They are no error, but worth a word."""
+
+    column: str
+    count: int
+    example: str
+    rare: bool
+    """Whether they count like the rare ones, not as missing."""
+
+    def __str__(self) -> str:
+        how = "like rare ones" if self.rare else "as missing"
+        return f"Column {self.column!r}: {self.count} cells such as {self.example[:40]!r} are new and count {how}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +46,8 @@ class Problem:
     """The row of the file, from 0, of each row here."""
     notes: tuple[str, ...] = ()
     """What was guessed or left out, in words."""
+    new: tuple[NewValues, ...] = ()
+    """Categories that the model has not met; the notes speak of them too."""
 
     def cells(self, row: int) -> dict[str, str]:
         """What the file holds in a row of X, by column; nothing for an SVMlight file."""
@@ -55,14 +72,16 @@ def apply(schema: Schema, table: Table, *, with_target: bool = False) -> Problem
     [('male',), ('female',)]
     """
     _check_form(schema, table)
+    new: tuple[NewValues, ...] = ()
     if isinstance(table, SparseTable):
         X, notes = _known_features(schema, table)
     else:
         assert isinstance(table, FrameTable)
         _check_columns(schema, table, with_target)
         X = require_polars().DataFrame([encode(table.frame[column.name], column) for column in schema.columns])
-        notes = _unknown_levels(schema, table)
-    every = Problem(X, np.empty(0), schema, table, np.arange(len(table)), notes)
+        new = _new_values(schema, table)
+        notes = tuple(map(str, new))
+    every = Problem(X, np.empty(0), schema, table, np.arange(len(table)), notes, new)
     return _with_labels(every) if with_target else every
 
 
@@ -75,7 +94,7 @@ def _with_labels(problem: Problem) -> Problem:
     lost = len(text) - len(kept)
     notes = problem.notes + ((f"{lost} rows without a target were left out.",) if lost else ())
     y = typed_labels([against_rest(text[i], problem.schema.positive) for i in kept])
-    return Problem(problem.X[kept], y, problem.schema, problem.table, kept, notes)
+    return replace(problem, X=problem.X[kept], y=y, rows=kept, notes=notes)
 
 
 def _check_form(schema: Schema, table: Table) -> None:
@@ -97,19 +116,14 @@ def _check_columns(schema: Schema, table: FrameTable, with_target: bool) -> None
         )
 
 
-def _unknown_levels(schema: Schema, table: FrameTable) -> tuple[str, ...]:
-    """New categories are no error, but worth a word."""
-    notes = []
+def _new_values(schema: Schema, table: FrameTable) -> tuple[NewValues, ...]:
+    found = []
     for column in schema.columns:
         if column.kind == "category":
             seen = as_text(table.frame[column.name]).drop_nulls()
             new = seen.filter(~seen.is_in([*column.levels, *column.words]))
-            if len(new):
-                as_what = "like rare ones" if column.words else "as missing"
-                notes.append(
-                    f"Column {column.name!r}: {len(new)} cells such as {new[0][:40]!r} are new and count {as_what}."
-                )
-    return tuple(notes)
+            found += [NewValues(column.name, len(new), new[0], bool(column.words))] if len(new) else []
+    return tuple(found)
 
 
 def _known_features(schema: Schema, table: SparseTable) -> tuple[sp.csr_matrix, tuple[str, ...]]:

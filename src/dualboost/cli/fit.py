@@ -27,6 +27,7 @@ def fit(
     target: use.Target = None,
     positive: use.Positive = None,
     drop: use.Drop = None,
+    weight: use.Weight = None,
     algorithm: use.Algorithm = AUTO,
     nu: use.Nu = None,
     tol: use.Tol = None,
@@ -48,7 +49,7 @@ def fit(
     path = out or stem_of(data) + SUFFIX
     check_writable(path)
     kind, why = choose(algorithm)
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
+    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight), voice)
     voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
     model = make(kind, Tuning(nu, tol, max_rounds, seed, jobs, voice.progress))
     with bad_input():
@@ -78,7 +79,7 @@ def fitted(model: BoostedClassifier, problem: Problem) -> BoostedClassifier:
 
     with bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(problem.X, problem.y)
+        return model.fit(problem.X, problem.y, sample_weight=problem.weights)
 
 
 def record_of(model: BoostedClassifier, problem: Problem) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def record_of(model: BoostedClassifier, problem: Problem) -> dict[str, Any]:
         "nu": getattr(model, "nu_", None),
         "rounds": model.n_iter_,
         "status": model.status_,
-        "training_accuracy": float(model.score(problem.X, problem.y)),
+        "training_accuracy": float(model.score(problem.X, problem.y, problem.weights)),
     }
 
 

@@ -47,6 +47,7 @@ class DataOptions:
     drop: tuple[str, ...] = ()
     rows: int | None = None
     encoding: str | None = None
+    weight: str | None = None
 
 
 def load_data(options: DataOptions, voice: Voice) -> Problem:
@@ -57,7 +58,7 @@ def load_data(options: DataOptions, voice: Voice) -> Problem:
         table = read(options.path, rows=options.rows, encoding=options.encoding)
         source = table.source
         voice.note(f"{source.name}: {source.format}, {source.rows} rows.")
-        problem = learn(table, Wishes(options.target, options.positive, options.drop))
+        problem = learn(table, Wishes(options.target, options.positive, options.drop, options.weight))
     voice.note(*problem.notes)
     return problem
 

@@ -48,6 +48,7 @@ def report(
     target: use.Target = None,
     positive: use.Positive = None,
     drop: use.Drop = None,
+    weight: use.Weight = None,
     algorithm: use.Algorithm = AUTO,
     nu: use.Nu = None,
     tol: use.Tol = None,
@@ -66,7 +67,7 @@ def report(
     made = Made(page_path, model or page_path.removesuffix(".html") + SUFFIX, folds)
     check_writable(made.page, made.model)
     kind, why = choose(algorithm)
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
+    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight), voice)
     voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
     study = study_of(make(kind, Tuning(nu, tol, max_rounds, seed, jobs, voice.progress)), problem, made, voice)
     write_study(study, problem, made)
@@ -104,7 +105,7 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     with bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         seed = getattr(model, "random_state", 0)
-        judged = held_out(model.set_params(verbose=0), problem.X, problem.y, made.folds, seed, watch)
+        judged = held_out(model.set_params(verbose=0), problem.X, problem.y, made.folds, seed, watch, problem.weights)
     labels = audited(problem, 0 if seed is None else seed)
     title = stem_of(problem.table.source.name)
     features = problem.schema.features

@@ -28,11 +28,12 @@ _COUNTING = 20  # rows from which a column that counts them is no accident
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the caller decides: the target, its positive class, columns to leave out."""
+    """What the caller decides: the target, its positive class, columns to leave out, the column of row weights."""
 
     target: str | None = None
     positive: str | None = None
     drop: tuple[str, ...] = ()
+    weight: str | None = None
 
 
 def learn(table: Table, wishes: Wishes | None = None) -> Problem:
@@ -57,7 +58,7 @@ def learn(table: Table, wishes: Wishes | None = None) -> Problem:
         schema, notes = _judged(table, wishes)
     labels = [label for label in label_text(table, schema.target) if label is not None]
     _check_classes(schema, labels)
-    problem = apply(schema, table, with_target=True)
+    problem = apply(schema, table, with_target=True, weight=wishes.weight)
     counts = _counts([against_rest(label, schema.positive) for label in labels])
     said = f"Target {schema.target!r}: " + ", ".join(f"{label} {count}" for label, count in counts.items()) + "."
     return replace(problem, notes=(*table.notes, said, *notes, *problem.notes))
@@ -73,7 +74,7 @@ def _judged(table: FrameTable, wishes: Wishes) -> tuple[Schema, tuple[str, ...]]
     target = _target(table, wishes)
     columns, notes = [], []
     for name in table.frame.columns:
-        if name == target or name in wishes.drop:
+        if name in (target, wishes.weight, *wishes.drop):
             continue
         column, note = _column(table, name)
         notes += [note] if note else []
@@ -91,7 +92,7 @@ def _kinds_in_words(columns: list[Column]) -> str:
 
 
 def _check_names(table: FrameTable, wishes: Wishes) -> None:
-    for name in (*wishes.drop, *([wishes.target] if wishes.target is not None else [])):
+    for name in (*wishes.drop, *(name for name in (wishes.target, wishes.weight) if name is not None)):
         if name not in table.frame.columns:
             have = ", ".join(table.frame.columns[:8]) + (", ..." if table.frame.width > 8 else "")
             raise BadInput(f"{table.source.name} has no column {name!r}; it has {have}.")
@@ -101,7 +102,7 @@ def _target(table: FrameTable, wishes: Wishes) -> str:
     """The one asked for; else one with a usual name; else the last; always with few values if it is a guess."""
     if wishes.target is not None:
         return wishes.target
-    names = [name for name in table.frame.columns if name not in wishes.drop]
+    names = [name for name in table.frame.columns if name not in (*wishes.drop, wishes.weight)]
     usual = sorted((name for name in names if name.lower() in _TARGETS), key=lambda name: _TARGETS.index(name.lower()))
     for name in (*usual, names[-1] if names else ""):
         if name and (wishes.positive is not None or _looks_like_classes(table, name)):

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost.errors import BadInput
-from dualboost.readers.cells import as_text, encode
+from dualboost.readers.cells import as_numbers, as_text, encode
 from dualboost.readers.polars import require_polars
 from dualboost.readers.schema import Schema
 from dualboost.readers.table import FrameTable, SparseTable, Table
@@ -48,6 +48,8 @@ class Problem:
     """What was guessed or left out, in words."""
     new: tuple[NewValues, ...] = ()
     """Categories that the model has not met; the notes speak of them too."""
+    weights: np.ndarray | None = None
+    """What each row counts, all positive; None for one each."""
 
     def cells(self, row: int) -> dict[str, str]:
         """What the file holds in a row of X, by column; nothing for an SVMlight file."""
@@ -57,10 +59,11 @@ class Problem:
         return {name: "" if cell is None else str(cell) for name, cell in record.items()}
 
 
-def apply(schema: Schema, table: Table, *, with_target: bool = False) -> Problem:
+def apply(schema: Schema, table: Table, *, with_target: bool = False, weight: str | None = None) -> Problem:
     """The table as this schema reads it; BadInput where its columns differ.
 
-    `with_target` wants labels too, and leaves out the rows that have none.
+    `with_target` wants labels too, and leaves out the rows that have none. `weight` names a column of row weights; rows
+    of weight 0 are left out.
 
     Examples
     --------
@@ -82,19 +85,44 @@ def apply(schema: Schema, table: Table, *, with_target: bool = False) -> Problem
         new = _new_values(schema, table)
         notes = tuple(map(str, new))
     every = Problem(X, np.empty(0), schema, table, np.arange(len(table)), notes, new)
+    if weight is not None:
+        every = _with_weights(every, weight)
     return _with_labels(every) if with_target else every
+
+
+def _with_weights(problem: Problem, name: str) -> Problem:
+    if not isinstance(problem.table, FrameTable):
+        raise BadInput("An SVMlight file has no column of weights: leave --weight out.")
+    if name not in problem.table.frame.columns:
+        raise BadInput(f"{problem.table.source.name} has no column {name!r} to weigh the rows by.")
+    weights = as_numbers(problem.table.frame[name]).to_numpy().astype(np.float64)
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        cell = problem.table.frame[name][int(wrong.argmax())]
+        raise BadInput(
+            f"Row {int(wrong.argmax()) + 1} holds {'nothing' if cell is None else repr(str(cell)[:40])} as its weight in "
+            f"{name!r}: give every row a number of at least 0."
+        )
+    kept = np.flatnonzero(weights > 0)
+    if not len(kept):
+        raise BadInput(f"Every weight in {name!r} is 0: give at least one row of each class a positive weight.")
+    lost = len(weights) - len(kept)
+    notes = problem.notes + ((f"{lost} rows of weight 0 were left out.",) if lost else ())
+    return replace(problem, X=problem.X[kept], rows=kept, notes=notes, weights=weights[kept])
 
 
 def _with_labels(problem: Problem) -> Problem:
     """y beside X; rows without a label are left out."""
-    text = label_text(problem.table, problem.schema.target)
+    every = label_text(problem.table, problem.schema.target)
+    text = [every[row] for row in problem.rows]
     kept = np.flatnonzero([cell is not None for cell in text])
     if not len(kept):
         raise BadInput(f"The target {problem.schema.target!r} is empty in every row.")
     lost = len(text) - len(kept)
     notes = problem.notes + ((f"{lost} rows without a target were left out.",) if lost else ())
     y = typed_labels([against_rest(text[i], problem.schema.positive) for i in kept])
-    return replace(problem, X=problem.X[kept], y=y, rows=kept, notes=notes)
+    weights = None if problem.weights is None else problem.weights[kept]
+    return replace(problem, X=problem.X[kept], y=y, rows=problem.rows[kept], notes=notes, weights=weights)
 
 
 def _check_form(schema: Schema, table: Table) -> None:

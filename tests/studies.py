@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualboost import MarginBoostClassifier
+from dualboost import MarginBoostClassifier, diagnose
 from dualboost.estimators.held_out import held_out
 from dualboost.report import Study, Suspect
 
@@ -33,6 +33,17 @@ def study(labels=("no", "yes"), names=None, suspects=None, model=None) -> Study:
         )
     origin = {"Data": "memory", "Odd": HOSTILE}
     return Study("A study", model, y, names, judged, suspects, 0.05, origin, ("dualboost predict m new.csv",))
+
+
+def several_study() -> Study:
+    """Three classes, one of them with a hostile name."""
+    X, _ = data()
+    y = np.array(["low", HOSTILE, "high"])[np.digitize(X[:, 0], [-0.5, 0.6])]
+    model = MarginBoostClassifier(0.3, max_iter=30, random_state=0).fit(X, y)
+    names = tuple(f"feature {j}" for j in range(FEATURES))
+    suspects = (Suspect(1, "low", HOSTILE, 0.5, -0.1, "feature 0", {names[0]: "1"}),)
+    found = {f"{label} against the rest": diagnose(np.nan_to_num(X), y == label) for label in model.classes_}
+    return Study("Several", model, y, names, held_out(model, X, y, 2), suspects, 0.05, {}, diagnoses=found)
 
 
 def hostile_study() -> Study:

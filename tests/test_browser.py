@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("jinja2")
 
 from dualboost.report import page
-from studies import hostile_study, study
+from studies import hostile_study, several_study, study
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
@@ -40,7 +40,7 @@ def browser():
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
-    studies = {"plain": study(), "hostile": hostile_study()}
+    studies = {"plain": study(), "hostile": hostile_study(), "several": several_study()}
     for name, made in studies.items():
         (folder / f"{name}.html").write_text(page(made), encoding="utf-8")
     return folder
@@ -103,7 +103,7 @@ def check_access(seen: Seen, name: str) -> None:
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=str)
-@pytest.mark.parametrize("name", ["plain", "hostile"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "several"])
 def test_reports_fit_every_screen_and_are_accessible(browser, reports, name, screen):
     seen = on_screen(browser, reports / f"{name}.html", screen)
     assert len(seen.requests) == 1, "the file itself, and nothing else"
@@ -175,10 +175,11 @@ def test_columns_sort_as_numbers_and_with_the_keyboard(browser, reports):
 
 def test_hostile_contents_do_nothing(browser, reports):
     """With the page's own policy off, so that only the escaping protects."""
-    seen = Seen(browser, reports / "hostile.html", bypass_csp=True)
-    assert not seen.complaints and not seen.outside()
-    assert seen.tab.locator("script").count() == 1 and seen.tab.locator("img").count() == 0
-    seen.close()
+    for name in ("hostile", "several"):
+        seen = Seen(browser, reports / f"{name}.html", bypass_csp=True)
+        assert not seen.complaints and not seen.outside()
+        assert seen.tab.locator("script").count() == 1 and seen.tab.locator("img").count() == 0
+        seen.close()
 
 
 def test_the_report_prints(browser, reports):

@@ -13,9 +13,10 @@ from dualboost import LPBoostClassifier
 from dualboost.learners import Trees
 from dualboost.report import page, pictures
 from dualboost.report.curves import curves
+from dualboost.report.page import _certificate as _facts
 from dualboost.report.page import share_of_best, verdict
 from dualboost.report.svg import ticks
-from studies import FEATURES, FORMULA, ROWS, data, hostile_study, study
+from studies import FEATURES, FORMULA, ROWS, data, hostile_study, several_study, study
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +154,27 @@ def test_a_model_without_curves_and_one_without_suspects():
     text = page(trees)
     assert "What the model looks at" not in text and "Rows to check" not in text and "deserve" not in verdict(trees)
     Reader(text)
+
+
+def test_several_classes_have_a_part_each():
+    made = several_study()
+    text = page(made)
+    reader = Reader(text)
+    labels = [str(label) for label in made.model.classes_]
+    assert verdict(made).startswith(f"Tells {labels[0]}, {labels[1]} and {labels[2]} apart and is right about")
+    parts = made.parts()
+    assert [part.title for part in parts] == [
+        f"{label} against the rest" for label in sorted(labels, key=lambda label: -np.sum(made.y == label))
+    ]
+    for part in parts:
+        k = labels.index(part.names[1])
+        assert part.model is made.model.estimators_[k]
+        np.testing.assert_array_equal(part.held_out.votes, made.held_out.votes[:, k])
+        assert sum(int(re.search(r": (\d+) rows", title)[1]) for title in titles(pictures.margins(part))) == ROWS
+        assert dict(_facts(part))["Soft margin reached"] in text
+    confusion = [[int(cell) for cell in row[1:]] for row in reader.rows("True class")[1:]]
+    assert confusion == made.held_out.confusion.tolist()
+    assert text.count("against the rest</h3>") == 3 and "<script>alert" not in text
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-0.3, 0.7), (1e-9, 3e-9), (-1e6, 5e6), (3, 3)])

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataOptions",
-    "check_two",
     "check_writable",
     "load_data",
     "load_fitted",
@@ -98,13 +97,6 @@ def stem_of(path: str) -> str:
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
     return name if name not in ("", "-") else "data"
-
-
-def check_two(problem: Problem, what: str) -> None:
-    """Refuse more than two classes."""
-    count = len(set(problem.y.tolist()))
-    if count > 2:
-        raise BadInput(f"{what} is about two classes, the target has {count}: choose one of them with --positive.")
 
 
 def check_writable(*paths: str | None) -> None:

@@ -13,13 +13,12 @@ import typer
 
 from dualboost.cli import options as use
 from dualboost.cli.algorithms import AUTO, Tuning, choose, make
-from dualboost.cli.diagnose import diagnosis_of
+from dualboost.cli.diagnose import diagnoses_of
 from dualboost.cli.fit import fitted, record_of
 from dualboost.cli.guard import INTERRUPTED, bad_input
 from dualboost.cli.loading import (
     SUFFIX,
     DataOptions,
-    check_two,
     check_writable,
     command_line,
     load_data,
@@ -95,7 +94,6 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     from dualboost.report import Study
     from dualboost.report.page import require_jinja2
 
-    check_two(problem, "A report")
     try:
         require_jinja2()  # before the work, not after
     except ImportError as error:
@@ -111,7 +109,7 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     features = problem.schema.features
     suspects = suspects_of(labels, problem)
     origin, commands = _origin(model, problem), _commands(problem, made)
-    found = diagnosis_of(problem, _SECONDS) if len(problem.y) <= _ROWS_TO_DIAGNOSE else None
+    found = diagnoses_of(problem, _SECONDS) if len(problem.y) <= _ROWS_TO_DIAGNOSE else {}
     return Study(
         title, model, problem.y, features, judged, suspects, labels.noise_rate, origin, commands, found, problem.rows
     )  # fmt: skip

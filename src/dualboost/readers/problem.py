@@ -100,8 +100,8 @@ def _with_weights(problem: Problem, name: str) -> Problem:
     if wrong.any():
         cell = problem.table.frame[name][int(wrong.argmax())]
         raise BadInput(
-            f"Row {int(wrong.argmax()) + 1} holds {'nothing' if cell is None else repr(str(cell)[:40])} as its weight in "
-            f"{name!r}: give every row a number of at least 0."
+            f"Row {int(wrong.argmax()) + 1} holds {'nothing' if cell is None else repr(str(cell)[:40])} as its weight "
+            f"in {name!r}: give every row a number of at least 0."
         )
     kept = np.flatnonzero(weights > 0)
     if not len(kept):

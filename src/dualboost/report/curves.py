@@ -53,7 +53,7 @@ def _bars(study: Study, shape: Shape, labels: list[str], size: float) -> str:
     order = np.argsort(-values, kind="stable")
     if len(order) > _BARS:
         order = np.concatenate([order[: _BARS // 2], order[-_BARS // 2 :]])
-    name, second = study.features[shape.feature], study.model.classes_[1]
+    name, second = study.features[shape.feature], study.classes[1]
     frame = Frame((-size, size), (0, len(order)), width=360, height=220)
     parts = [frame.across(f"vote for {second}"), frame.vertical(0.0, "zero")]
     for place, k in enumerate(order):
@@ -72,7 +72,7 @@ def _step_picture(study: Study, feature: int, steps: tuple[np.ndarray, np.ndarra
     inner = cuts if len(cuts) else np.array([0.0])
     borders = np.concatenate([[inner[0] - reach], cuts, [inner[-1] + reach]])
     frame = Frame((float(borders[0]), float(borders[-1])), (-size, size), width=360, height=220)
-    second = study.model.classes_[1]
+    second = study.classes[1]
     parts = [frame.axes(study.features[feature], f"vote for {second}"), frame.line(borders[[0, -1]], [0, 0], "zero")]
     xs, ys = np.repeat(borders, 2)[1:-1], np.repeat(values, 2)
     parts += [frame.area(xs, np.zeros_like(ys), ys, "between"), frame.line(xs, ys, "reached")]

@@ -8,7 +8,7 @@ from dualboost.estimators.intervals import wilson
 from dualboost.report.study import Study
 from dualboost.report.svg import Frame, svg
 
-__all__ = ["calibration", "convergence", "margins"]
+__all__ = ["calibration", "convergence", "margins", "promises"]
 
 _BINS = 40
 _POINTS = 160
@@ -20,21 +20,22 @@ def margins(study: Study) -> str:
     model = study.model
     present = ~np.isnan(model.margins_)
     z, labels = model.margins_[present], study.y[present]
-    edges = np.linspace(z.min(), max(z.max(), z.min() + 1e-9), _BINS + 1)
-    up, down = (np.histogram(z[labels == label], edges)[0] for label in model.classes_)
+    spread = 0.0 if np.ptp(z) > 1e-6 else 0.01  # all the same: a bar of some width
+    edges = np.linspace(z.min() - spread, z.max() + spread, _BINS + 1)
+    up, down = (np.histogram(z[labels == label], edges)[0] for label in study.classes)
     low, high = _with_room(edges[0], edges[-1], study)
     frame = Frame((low, high), (-1.12 * max(down.max(), 1), 1.3 * max(up.max(), 1)))
     parts = [frame.axes("margin of a training row", "rows", y_absolute=True)]
     for k in range(_BINS):
         part = (float(edges[k]), float(edges[k + 1]))
-        for counts, sign, kind, label in ((up, 1, "first", model.classes_[0]), (down, -1, "second", model.classes_[1])):
+        for counts, sign, kind, label in ((up, 1, "first", study.classes[0]), (down, -1, "second", study.classes[1])):
             if counts[k]:
                 words = f"margin {part[0]:.3f} to {part[1]:.3f}: {counts[k]} rows of {label}"
                 parts.append(frame.box(part, (0, sign * int(counts[k])), kind, words))
     if low < 0 < high:
         parts.append(frame.vertical(0.0, "zero"))
     parts += _interval(study, frame)
-    first, second = model.classes_
+    first, second = study.classes
     return svg(frame, f"Margins of the training rows: {first} upwards, {second} downwards.", parts)
 
 
@@ -108,12 +109,17 @@ def calibration(study: Study) -> str:
     frame = Frame((min(votes) - room, max(votes) + room), (-0.02, 1.02))
     parts = [frame.axes(f"vote for {second} of models that have not seen the row", f"were {second}", y_percent=True)]
     parts += [frame.vertical(0.0, "zero")] if frame.x[0] < 0 < frame.x[1] else []
-    parts += [frame.line(*_promised(study, frame), "bound")] if hasattr(study.model, "link_") else []
+    parts += [frame.line(*_promised(study, frame), "bound")] if promises(study) else []
     for part, vote, share in zip(groups, votes, shares, strict=True):
         words = f"{len(part)} rows with a mean vote of {vote:+.3f}: {share.value:.0%} were {second} "
         words += f"(95% interval {share.low:.0%} to {share.high:.0%})"
         parts += [frame.bar(vote, (share.low, share.high), "error"), frame.dot(vote, share.value, "point", words)]
     return svg(frame, f"Share of {second} among held-out rows, by the strength of the vote.", parts)
+
+
+def promises(study: Study) -> bool:
+    """Whether the votes of held-out rows are on the scale of the model's probabilities; those of several are not."""
+    return hasattr(study.model, "link_") and study.names is None
 
 
 def _promised(study: Study, frame: Frame) -> tuple[np.ndarray, np.ndarray]:

@@ -150,6 +150,7 @@ def test_several_classes(capsys, tmp_path):
     path = str(tmp_path / "iris.dualboost")
     record = as_json(capsys, "fit", data, "--nu", "0.2", "-o", path)
     assert record["classes"] == iris.target_names.tolist() and record["training_accuracy"] > 0.9
+    assert list(record["status_of"]) == record["classes"] and "setosa: certified" in record["status"]
     _, out, _ = run(capsys, "predict", path, data)
     assert out.splitlines()[0].count("probability of") == 3
     judged = as_json(capsys, "evaluate", data, "--nu", "0.2", "--folds", "3")

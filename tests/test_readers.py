@@ -265,6 +265,8 @@ BAD = {
     "broken.csv.xz": (lzma.compress(CSV)[:-20], "damaged or cut short"),
     "broken.csv.zst": (zstd(CSV)[:-20], "damaged or cut short"),
     "data.zip": (b"PK\x03\x04 rest", "zip"),
+    "data.npz": (b"PK\x03\x04 rest", "NumPy arrays"),
+    "data.xlsx": (b"PK\x03\x04 rest", "save it as CSV"),
     "broken.svm": (b"1 1:2 2:3\n1 a:b\n", "SVMlight"),
 }
 

@@ -86,6 +86,7 @@ def record_of(model: BoostedClassifier, problem: Problem) -> dict[str, Any]:
     """What a program wants to know about a fitted model."""
     certificate = model.certificate_
     used = int((model.feature_importances_ > 0).sum())
+    parts = getattr(model, "estimators_", [])
     return {
         "algorithm": type(model).__name__,
         "classes": model.classes_.tolist(),
@@ -98,6 +99,7 @@ def record_of(model: BoostedClassifier, problem: Problem) -> dict[str, Any]:
         "nu": getattr(model, "nu_", None),
         "rounds": model.n_iter_,
         "status": model.status_,
+        "status_of": {str(label): part.status_ for label, part in zip(model.classes_, parts, strict=False)},
         "training_accuracy": float(model.score(problem.X, problem.y, problem.weights)),
     }
 
@@ -113,4 +115,8 @@ def certificate_lines(record: dict[str, Any]) -> Iterator[str]:
     rows.append(("features used", f"{record['features_used']} of {record['features']}"))
     rows.append(("accuracy on these rows", f"{record['training_accuracy']:.1%}"))
     yield from aligned(rows)
-    yield f"Why it stopped: {record['status']}."
+    if record["status_of"]:
+        yield "Why it stopped, for each class against the rest:"
+        yield from (f"  {label}: {status}." for label, status in record["status_of"].items())
+    else:
+        yield f"Why it stopped: {record['status']}."

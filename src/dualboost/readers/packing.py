@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import zlib
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from dualboost.errors import BadInput
@@ -19,12 +20,20 @@ _KINDS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _PIECE = 4096  # packed bytes at a time: they may hold 30,000 times as many
 _ZSTD, _ZIP = b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 
+_ANY = "is packed with zip: unpack it first (unzip), or use gzip, bzip2, xz or zstd"
+_ZIPPED = {
+    ".npz": "holds NumPy arrays without names: write them as CSV, Parquet or SVMlight",
+    ".xlsx": "is a spreadsheet: save it as CSV",
+    ".ods": "is a spreadsheet: save it as CSV",
+    ".dualboost": "is a model: name the data first",
+}
+
 
 def unpacked(raw: io.BufferedReader, name: str) -> io.BufferedReader | None:
     """What is inside; None where the file is not packed."""
     head = raw.peek(8)[:8]
     if head.startswith(_ZIP):
-        raise BadInput(f"{name} is packed with zip: unpack it first (unzip), or use gzip, bzip2, xz or zstd.")
+        raise BadInput(f"{name} {_ZIPPED.get(Path(name).suffix.lower(), _ANY)}.")
     if head.startswith(_ZSTD):
         return io.BufferedReader(_Frames(raw, name))
     for magic, kind in _KINDS.items():

@@ -137,7 +137,8 @@ def _certificate(study: Study) -> list[tuple[str, str]]:
         rows.append(("Share of rows that may fall inside the margin (nu)", f"{model.nu_:.3g}"))
     used = int(np.count_nonzero(model.feature_importances_))
     rows += [("Rounds", str(model.n_iter_)), ("Features with a vote", f"{used} of {len(study.features)}")]
-    return [*rows, ("Why it stopped", model.status_)]
+    several = hasattr(model, "estimators_")
+    return [*rows, ("Why it stopped", "each class by its own rule, see below" if several else model.status_)]
 
 
 def _measures(study: Study) -> list[tuple[str, str, str]]:

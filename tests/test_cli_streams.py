@@ -63,7 +63,7 @@ def written(folder, name: str, data: bytes) -> str:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_parts_together_are_the_whole(tmp_path, monkeypatch, name):
-    monkeypatch.setattr("dualboost.readers.parts._CELLS", 300)
+    monkeypatch.setattr("dualboost.readers.slices._CELLS", 300)
     path = written(tmp_path, name, FORMS[name])
     parts = list(stream(path, block=700))
     assert pl.concat([part.frame for part in parts]).equals(read(path).frame)

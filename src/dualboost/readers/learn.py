@@ -16,7 +16,7 @@ from dualboost.readers.table import FrameTable, SparseTable, Table
 __all__ = ["Wishes", "learn"]
 
 _TARGETS = ("target", "label", "class", "y", "outcome", "response", "diagnosis", "survived")
-_LEVELS = 250  # categories of a column that are told apart
+_LEVELS = 250  # categories that are told apart
 _OFTEN = 10  # rows that a category of its own has
 _WORDS = 20  # different words in a column of numbers that may stand for "missing"
 _MOSTLY = 0.9  # of the cells of such a column are numbers

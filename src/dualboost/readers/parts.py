@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from dualboost.errors import BadInput
-from dualboost.readers.content import STDIN, Content, Opened, called, is_binary, opened
-from dualboost.readers.polars import require_polars
+from dualboost.readers.content import Content, Opened, called, is_binary, opened
+from dualboost.readers.slices import slices
 from dualboost.readers.table import FrameTable, Source, Table, is_svmlight, read, sparse_table
 from dualboost.readers.text import Form, as_utf8, form_of, parsed
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["stream"]
 
 _BLOCK = 1 << 22  # bytes of text
-_CELLS = 1 << 20  # of a part of a columnar file
 _QUOTE, _LINE_END = ord('"'), ord("\n")
 
 
@@ -59,16 +51,13 @@ def stream(
     with opened(path) as file:
         if not file.head:
             raise BadInput(f"{called(path)} is empty: give a file with a header and rows.")
-        parts = _columnar(file, path) if is_binary(file.head) else _texts(file, path, encoding, block or _BLOCK)
+        parts = slices(file, path) if is_binary(file.head) else _texts(file, path, encoding, block or _BLOCK)
         empty = True
         for table in parts:
             empty = False
             yield table
     if empty:
         raise BadInput(f"{called(path)} has a header but no rows: there is nothing to predict.")
-
-
-# ---- text -----------------------------------------------------------------------------------------------------------
 
 
 def _texts(file: Opened, path: str, encoding: str | None, block: int) -> Iterator[Table]:
@@ -140,66 +129,3 @@ class _Recoded:
             raise BadInput(
                 f"{self._name} is not {self._encoding} text: say how it is written with --encoding."
             ) from error
-
-
-# ---- Parquet and Arrow ----------------------------------------------------------------------------------------------
-
-
-def _columnar(file: Opened, path: str) -> Iterator[Table]:
-    """By slices that are read from the disk when their turn comes; what has no place there yet gets one."""
-    pl = require_polars()
-    form = "Parquet" if file.head.startswith(b"PAR1") else "Arrow"
-    if file.head.startswith(b"\xff\xff\xff\xff"):
-        yield from _messages(file.stream, path)
-        return
-    with _on_disk(file, path) as place:
-        try:
-            lazy = pl.scan_parquet(place) if form == "Parquet" else pl.scan_ipc(place)
-            step = max(1, _CELLS // max(1, len(lazy.collect_schema())))
-            start = 0
-            while (frame := lazy.slice(start, step).collect()).height:
-                yield _part(frame, called(path), form)
-                start += frame.height
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise BadInput(f"{called(path)} is damaged ({_first(error)}): take it from its source again.") from error
-
-
-def _first(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].rstrip(".")
-
-
-def _part(frame: pl.DataFrame, name: str, form: str) -> FrameTable:
-    return FrameTable(frame, Source(name, form, "", frame.height))
-
-
-@contextmanager
-def _on_disk(file: Opened, path: str) -> Iterator[str]:
-    """The path, or that of a copy which is gone afterwards."""
-    if path != STDIN and not file.packed:
-        yield path
-        return
-    handle, copy = tempfile.mkstemp(prefix="dualboost.")
-    try:
-        with os.fdopen(handle, "wb") as out:
-            shutil.copyfileobj(file.stream, out, 1 << 20)
-        yield copy
-    finally:
-        os.unlink(copy)
-
-
-def _messages(source: BinaryIO, path: str) -> Iterator[Table]:
-    """The batches of an Arrow stream, one by one where pyarrow is there to read them."""
-    pl = require_polars()
-    try:
-        import pyarrow
-    except ImportError:
-        frame = pl.read_ipc_stream(io.BytesIO(source.read()))
-        yield _part(frame, called(path), "Arrow stream")
-        return
-    try:
-        with pyarrow.ipc.open_stream(source) as reader:
-            for batch in reader:
-                if batch.num_rows:
-                    yield _part(pl.from_arrow(pyarrow.Table.from_batches([batch])), called(path), "Arrow stream")
-    except pyarrow.ArrowException as error:
-        raise BadInput(f"{called(path)} is damaged ({_first(error)}): take it from its source again.") from error

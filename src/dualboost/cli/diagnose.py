@@ -7,7 +7,6 @@ import io
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from dualboost.cli import options as use
@@ -17,6 +16,8 @@ from dualboost.cli.predict import harmless
 from dualboost.cli.voice import Voice
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dualboost.diagnosis import Diagnosis
     from dualboost.readers import Problem
 
@@ -55,6 +56,8 @@ def diagnose(
 
 def diagnoses_of(problem: Problem, seconds: float = _SECONDS) -> dict[str, Diagnosis]:
     """What is proved when the time is over, by subject: of two classes one, without a name; else one for each class."""
+    import numpy as np
+
     classes = sorted(set(problem.y.tolist()))
     if len(classes) == 2:
         return {"": _diagnosis_of(problem.X, problem.y, seconds)}

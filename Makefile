@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 demo: $(VENV)/installed
 	$(BIN)/dualboost demo
 
-test: $(VENV)/installed $(VENV)/test-group
+test: $(VENV)/installed $(VENV)/test-group $(VENV)/browser
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 check: $(VENV)/installed $(VENV)/check-group
@@ -40,6 +40,14 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 
 $(VENV)/%-group: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --group $*
+	@touch $@
+
+# A real browser for the tests of the report and of the documentation; they are skipped, with a reason, where there is none.
+$(VENV)/browser: $(VENV)/bin/python pyproject.toml
+	@$(BIN)/pip install --quiet --group browser --group docs || echo "No playwright: tests in a browser are skipped."
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { apt-get update && apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 || \
+	  echo "No chromium could be installed: tests in a browser are skipped."
 	@touch $@
 
 clean:

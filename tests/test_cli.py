@@ -150,10 +150,25 @@ def test_several_classes(capsys, tmp_path):
     path = str(tmp_path / "iris.dualboost")
     record = as_json(capsys, "fit", data, "--nu", "0.2", "-o", path)
     assert record["classes"] == iris.target_names.tolist() and record["training_accuracy"] > 0.9
+    assert list(record["status_of"]) == record["classes"] and "setosa: certified" in record["status"]
     _, out, _ = run(capsys, "predict", path, data)
     assert out.splitlines()[0].count("probability of") == 3
     judged = as_json(capsys, "evaluate", data, "--nu", "0.2", "--folds", "3")
     assert len(judged["recalls"]) == 3 and judged["auc"] is None and judged["accuracy"]["value"] > 0.85
+
+
+def test_report_and_diagnosis_of_several_classes(capsys, tmp_path):
+    iris = load_iris()
+    data = table(tmp_path / "iris.csv", iris.data, iris.target_names[iris.target], iris.feature_names, "species")
+    page, rows = tmp_path / "iris.html", tmp_path / "rows.csv"
+    record = as_json(capsys, "report", data, "--nu", "0.2", "--folds", "2", "-o", str(page))
+    assert record["report"] == str(page) and page.read_text().count("<summary>") >= 3
+    found = as_json(capsys, "diagnose", data, "-o", str(rows))["classes"]
+    for k, label in enumerate(iris.target_names):
+        wanted = diagnose(iris.data, iris.target == k)
+        assert found[f"{label} against the rest"]["regime"] == wanted.regime
+        assert found[f"{label} against the rest"]["hard_core"] == (np.flatnonzero(wanted.hard_core) + 1).tolist()
+    assert len(list(csv.DictReader(rows.open()))) == 3 * len(iris.target)
 
 
 # ---- evaluate, compare ----------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """The report: its numbers are the model's, whatever the data holds stays text, and it needs nothing from outside."""
 
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,38 +9,14 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from dualboost import LPBoostClassifier, MarginBoostClassifier
-from dualboost.estimators.held_out import held_out
+from dualboost import LPBoostClassifier
 from dualboost.learners import Trees
-from dualboost.report import Study, Suspect, page, pictures
+from dualboost.report import page, pictures
+from dualboost.report.curves import curves
+from dualboost.report.page import _certificate as _facts
 from dualboost.report.page import share_of_best, verdict
 from dualboost.report.svg import ticks
-
-HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
-FORMULA = '=HYPERLINK("http://evil.example","x")'
-ROWS, FEATURES = 240, 5
-
-
-def data(labels=("no", "yes")):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(ROWS, FEATURES))
-    X[::17, 2] = np.nan
-    codes = (X[:, 0] + 0.5 * X[:, 1] + 0.7 * rng.normal(size=ROWS) > 0).astype(int)
-    return X, np.array(labels)[codes]
-
-
-def study(labels=("no", "yes"), names=None, suspects=None, model=None) -> Study:
-    X, y = data(labels)
-    model = (model or MarginBoostClassifier(0.3, max_iter=60, random_state=0)).fit(X, y)
-    judged = held_out(model, X, y, 3)
-    names = names or tuple(f"feature {j}" for j in range(FEATURES))
-    if suspects is None:
-        suspects = tuple(
-            Suspect(k, "no", "yes", 0.9 - k / 10, -k / 7, "feature 0", {names[0]: str(k), names[1]: FORMULA, "id": "7"})
-            for k in (3, 1, 2)
-        )
-    origin = {"Data": "memory", "Odd": HOSTILE}
-    return Study("A study", model, y, names, judged, suspects, 0.05, origin, ("dualboost predict m new.csv",))
+from studies import FEATURES, FORMULA, ROWS, data, hostile_study, several_study, study
 
 
 @pytest.fixture(scope="module")
@@ -152,9 +127,9 @@ def test_convergence_ends_at_the_last_round(plain):
 def test_curves_sum_to_the_vote(plain):
     """Read the step functions back from the hover texts and vote with them."""
     X, _ = data()
-    curves = pictures.curves(plain, FEATURES)
+    drawn = curves(plain, FEATURES)
     scores = np.full(ROWS, plain.model.predictor_.base)
-    for curve in curves:
+    for curve in drawn:
         x = X[:, int(curve.name.split()[1])]
         for title in titles(curve.picture):
             where, value = title.rsplit(": ", 1)
@@ -164,7 +139,7 @@ def test_curves_sum_to_the_vote(plain):
             scores[inside] += float(value.split()[0])
     known = ~np.isnan(X).any(axis=1)
     np.testing.assert_allclose(scores[known], plain.model.decision_function(X)[known], atol=1e-3)
-    assert sum(curve.share for curve in curves) == pytest.approx(1)
+    assert sum(curve.share for curve in drawn) == pytest.approx(1)
 
 
 def test_calibration_groups_hold_every_row(plain):
@@ -181,6 +156,27 @@ def test_a_model_without_curves_and_one_without_suspects():
     Reader(text)
 
 
+def test_several_classes_have_a_part_each():
+    made = several_study()
+    text = page(made)
+    reader = Reader(text)
+    labels = [str(label) for label in made.model.classes_]
+    assert verdict(made).startswith(f"Tells {labels[0]}, {labels[1]} and {labels[2]} apart and is right about")
+    parts = made.parts()
+    assert [part.title for part in parts] == [
+        f"{label} against the rest" for label in sorted(labels, key=lambda label: -np.sum(made.y == label))
+    ]
+    for part in parts:
+        k = labels.index(part.names[1])
+        assert part.model is made.model.estimators_[k]
+        np.testing.assert_array_equal(part.held_out.votes, made.held_out.votes[:, k])
+        assert sum(int(re.search(r": (\d+) rows", title)[1]) for title in titles(pictures.margins(part))) == ROWS
+        assert dict(_facts(part))["Soft margin reached"] in text
+    confusion = [[int(cell) for cell in row[1:]] for row in reader.rows("True class")[1:]]
+    assert confusion == made.held_out.confusion.tolist()
+    assert text.count("against the rest</h3>") == 3 and "<script>alert" not in text
+
+
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-0.3, 0.7), (1e-9, 3e-9), (-1e6, 5e6), (3, 3)])
 def test_ticks_are_round_numbers_inside(low, high):
     marks = ticks(low, high)
@@ -193,10 +189,7 @@ def test_ticks_are_round_numbers_inside(low, high):
 
 @pytest.fixture(scope="module")
 def hostile():
-    names = (HOSTILE, "</title><script>alert(3)</script>", "</svg>", "a = b", "x" * 500)
-    cells = {HOSTILE: HOSTILE, "a = b": FORMULA}
-    suspects = (Suspect(1, HOSTILE, "yes", 0.5, -0.1, HOSTILE, cells),)
-    return page(study((HOSTILE, "yes"), names, suspects))
+    return page(hostile_study())
 
 
 def test_hostile_contents_stay_text(hostile):
@@ -257,58 +250,3 @@ def test_text_can_be_read_on_every_background():
             for ink in ("ink", "soft", "reached", "bound"):
                 light, dark = sorted((luminance(full[paper]), luminance(full[ink])), reverse=True)
                 assert (light + 0.05) / (dark + 0.05) >= 4.5, (paper, ink, scheme)
-
-
-# ---- in a browser ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        try:
-            opened = playwright.chromium.launch(executable_path=shutil.which("chromium"))
-        except sync_api.Error as error:
-            pytest.skip(f"no browser to test in: {str(error).splitlines()[0]}")
-        yield opened
-        opened.close()
-
-
-def opened(browser, tmp_path, text, **options):
-    """The page with what it complained about and what it asked the network for."""
-    (tmp_path / "report.html").write_text(text, encoding="utf-8")
-    tab = browser.new_context(**options).new_page()
-    complaints, requests = [], []
-    tab.on("console", lambda message: complaints.append(message.text))
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    tab.on("request", lambda request: requests.append(request.url))
-    tab.goto((tmp_path / "report.html").as_uri())
-    return tab, complaints, requests
-
-
-def first_cells(tab) -> list[str]:
-    return tab.locator("#rows tbody tr:visible td:first-child").all_inner_texts()
-
-
-def test_the_table_sorts_filters_and_exports(browser, tmp_path, html):
-    tab, complaints, requests = opened(browser, tmp_path, html)
-    tab.get_by_role("button", name="Row", exact=True).click()
-    assert first_cells(tab) == ["1", "2", "3"]
-    tab.get_by_role("button", name="Row", exact=True).click()
-    assert first_cells(tab) == ["3", "2", "1"]
-    tab.get_by_label("Filter").fill("0.700")
-    assert first_cells(tab) == ["2"] and tab.locator("#count").inner_text() == "1 of 3 rows"
-    with tab.expect_download() as download:
-        tab.get_by_role("button", name="Save as CSV").click()
-    saved = Path(download.value.path()).read_text(encoding="utf-8-sig").splitlines()
-    assert len(saved) == 2 and "\"'=HYPERLINK(" in saved[1]
-    assert not complaints and len([url for url in requests if not url.startswith("blob:")]) == 1
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_it_fits_phone_and_desk(browser, tmp_path, html, hostile, scheme, width):
-    for text in (html, hostile):
-        options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-        tab, complaints, _ = opened(browser, tmp_path, text, **options)
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width and not complaints

@@ -28,6 +28,7 @@ def audit(
     target: use.Target = None,
     positive: use.Positive = None,
     drop: use.Drop = None,
+    weight: use.Weight = None,
     seed: use.Seed = 0,
     rows: use.Rows = None,
     encoding: use.Encoding = None,
@@ -37,7 +38,7 @@ def audit(
     """List the rows whose labels are probably wrong: a CSV, most suspicious first."""
     voice = Voice(json, quiet)
     check_writable(out)
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
+    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight), voice)
     found = audited(problem, seed)
     suspects = suspects_of(found, problem, count)
     voice.note(f"{found.noise_rate:.1%} of the labels are estimated to be wrong; {len(suspects)} rows to check.")

@@ -28,6 +28,7 @@ def compare(
     target: use.Target = None,
     positive: use.Positive = None,
     drop: use.Drop = None,
+    weight: use.Weight = None,
     max_rounds: use.Rounds = None,
     folds: use.Folds = 3,
     seed: use.Seed = 0,
@@ -41,7 +42,7 @@ def compare(
     """Run every algorithm on a data file: accuracy on held-out rows, margin, sparsity, seconds."""
     voice = Voice(json, quiet)
     kinds = {name: choose(name)[0] for name in algorithm or known()}
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
+    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight), voice)
     runs = []
     for name, kind in kinds.items():
         if voice.progress:
@@ -59,7 +60,7 @@ def _run(model, problem: Problem, dealing: tuple[int, int], limit: float) -> dic
         start = perf_counter()
         try:
             with at_most(limit):
-                model.fit(problem.X, problem.y)
+                model.fit(problem.X, problem.y, sample_weight=problem.weights)
         except OutOfTime:
             return {
                 "algorithm": name,
@@ -78,7 +79,7 @@ def _accuracy(model, problem: Problem, dealing: tuple[int, int], limit: float) -
     folds, seed = dealing
     try:
         with at_most(folds * limit):
-            return vars(held_out(model, problem.X, problem.y, folds, seed).accuracy)
+            return vars(held_out(model, problem.X, problem.y, folds, seed, None, problem.weights).accuracy)
     except OutOfTime:
         return None
 

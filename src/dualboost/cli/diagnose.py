@@ -11,15 +11,17 @@ import typer
 
 from dualboost.cli import options as use
 from dualboost.cli.guard import bad_input
-from dualboost.cli.loading import DataOptions, check_two, check_writable, load_data, write_text
+from dualboost.cli.loading import DataOptions, check_writable, load_data, write_text
 from dualboost.cli.predict import harmless
 from dualboost.cli.voice import Voice
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dualboost.diagnosis import Diagnosis
     from dualboost.readers import Problem
 
-__all__ = ["diagnose", "diagnosis_of"]
+__all__ = ["diagnose", "diagnoses_of"]
 
 _SECONDS = 60.0
 
@@ -40,22 +42,43 @@ def diagnose(
     voice = Voice(json, quiet)
     check_writable(out)
     problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
-    check_two(problem, "A diagnosis")
-    found = diagnosis_of(problem, seconds)
+    found = diagnoses_of(problem, seconds)
     if out is not None:
         write_text(out, _as_csv(found, problem))
     written = [f"Rows: {out}"] if out is not None else []
-    voice.result({**_record(found, problem), "rows_file": out}, [*found.summary().splitlines(), *written])
+    lines = [line for subject, part in found.items() for line in (subject, *part.summary().splitlines()) if line]
+    if len(found) == 1:
+        record = _record(next(iter(found.values())), problem)
+    else:
+        record = {"classes": {subject: _record(part, problem) for subject, part in found.items()}}
+    voice.result({**record, "rows_file": out}, [*lines, *written])
 
 
-def diagnosis_of(problem: Problem, seconds: float = _SECONDS) -> Diagnosis:
-    """The diagnosis, or what is proved when the time is over."""
+def diagnoses_of(problem: Problem, seconds: float = _SECONDS) -> dict[str, Diagnosis]:
+    """What is proved when the time is over, by subject: of two classes one, without a name; else one for each class."""
+    import numpy as np
+
+    classes = sorted(set(problem.y.tolist()))
+    if len(classes) == 2:
+        return {"": _diagnosis_of(problem.X, problem.y, seconds)}
+    share = seconds / len(classes)
+    return {
+        f"{label} against the rest": _diagnosis_of(problem.X, np.where(problem.y == label, "yes", "no"), share)
+        for label in classes
+    }
+
+
+def _diagnosis_of(X, y: np.ndarray, seconds: float) -> Diagnosis:
     from dualboost import diagnose as search
+    from dualboost.estimators.coded import coded
+    from dualboost.learners import Stumps
 
     end = monotonic() + seconds
     message = f"out of time: {seconds:g} seconds"
     with bad_input():
-        return search(problem.X, problem.y, watch=lambda _: message if monotonic() > end else None)
+        table, categorical = coded(X)
+        learner = Stumps(categorical=categorical)
+        return search(table, y, learner, watch=lambda _: message if monotonic() > end else None)
 
 
 def _record(found: Diagnosis, problem: Problem) -> dict[str, Any]:
@@ -72,12 +95,16 @@ def _record(found: Diagnosis, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _as_csv(found: Diagnosis, problem: Problem) -> str:
+def _as_csv(found: dict[str, Diagnosis], problem: Problem) -> str:
+    """A line for each row; of several classes one for each row and class."""
+    several = len(found) > 1
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["row", "label", "kind", "weight", "margin"])
-    for i, label in enumerate(problem.y):
-        kind = "hard core" if found.hard_core[i] else "undecided" if found.undecided[i] else "separable"
-        numbers = (f"{found.weighting[i]:.6g}", f"{found.margins[i]:.6g}")
-        writer.writerow([int(problem.rows[i]) + 1, harmless(str(label)), kind, *numbers])
+    writer.writerow(["row", "label", *(["question"] * several), "kind", "weight", "margin"])
+    for subject, part in found.items():
+        question = [harmless(subject)] * several
+        for i, label in enumerate(problem.y):
+            kind = "hard core" if part.hard_core[i] else "undecided" if part.undecided[i] else "separable"
+            numbers = (f"{part.weighting[i]:.6g}", f"{part.margins[i]:.6g}")
+            writer.writerow([int(problem.rows[i]) + 1, harmless(str(label)), *question, kind, *numbers])
     return text.getvalue()

@@ -27,6 +27,7 @@ def evaluate(
     target: use.Target = None,
     positive: use.Positive = None,
     drop: use.Drop = None,
+    weight: use.Weight = None,
     algorithm: use.Algorithm = AUTO,
     nu: use.Nu = None,
     tol: use.Tol = None,
@@ -41,7 +42,7 @@ def evaluate(
 ) -> None:
     """Judge an algorithm by cross-validation, or a model on new rows, with 95% intervals."""
     voice = Voice(json, quiet)
-    source = DataOptions(data, target, positive, tuple(drop or ()), rows, encoding)
+    source = DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight)
     if model is not None:
         name, result = _on_new_rows(model, source, voice)
         how = f"{name} of {model}, on rows that it has not seen if {data} is new to it."
@@ -63,7 +64,8 @@ def _cross_validated(kind, tuning: Tuning, source: DataOptions, folds: int, voic
     watch = (lambda fold: voice.note(f"fold {fold + 1} of {folds}")) if voice.progress else None
     with bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return held_out(make(kind, tuning), problem.X, problem.y, folds, tuning.random_state, watch)
+        model, seed = make(kind, tuning), tuning.random_state
+        return held_out(model, problem.X, problem.y, folds, seed, watch, problem.weights)
 
 
 def _on_new_rows(path: str, source: DataOptions, voice: Voice) -> tuple[str, HeldOut]:
@@ -74,7 +76,8 @@ def _on_new_rows(path: str, source: DataOptions, voice: Voice) -> tuple[str, Hel
 
     fitted, schema, _ = load_fitted(path)
     with bad_input():
-        problem = apply(schema, read(source.path, rows=source.rows, encoding=source.encoding), with_target=True)
+        table = read(source.path, rows=source.rows, encoding=source.encoding)
+        problem = apply(schema, table, with_target=True, weight=source.weight)
         votes = fitted.decision_function(problem.X)
     voice.note(*problem.table.notes, *problem.notes)
     known, given = fitted.classes_.astype(str), np.asarray(problem.y).astype(str)
@@ -82,7 +85,8 @@ def _on_new_rows(path: str, source: DataOptions, voice: Voice) -> tuple[str, Hel
     if new:
         names = " and ".join(known)
         raise BadInput(f"The target {schema.target!r} holds {str(new[0])!r}, but the model knows {names}.")
-    return type(fitted).__name__, HeldOut(known, np.searchsorted(known, given), votes, np.zeros(len(votes), dtype=int))
+    one = np.zeros(len(votes), dtype=int)
+    return type(fitted).__name__, HeldOut(known, np.searchsorted(known, given), votes, one, problem.weights)
 
 
 def _measures(result: HeldOut) -> dict[str, Interval]:

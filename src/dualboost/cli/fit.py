@@ -27,6 +27,7 @@ def fit(
     target: use.Target = None,
     positive: use.Positive = None,
     drop: use.Drop = None,
+    weight: use.Weight = None,
     algorithm: use.Algorithm = AUTO,
     nu: use.Nu = None,
     tol: use.Tol = None,
@@ -48,7 +49,7 @@ def fit(
     path = out or stem_of(data) + SUFFIX
     check_writable(path)
     kind, why = choose(algorithm)
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
+    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight), voice)
     voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
     model = make(kind, Tuning(nu, tol, max_rounds, seed, jobs, voice.progress))
     with bad_input():
@@ -78,13 +79,14 @@ def fitted(model: BoostedClassifier, problem: Problem) -> BoostedClassifier:
 
     with bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(problem.X, problem.y)
+        return model.fit(problem.X, problem.y, sample_weight=problem.weights)
 
 
 def record_of(model: BoostedClassifier, problem: Problem) -> dict[str, Any]:
     """What a program wants to know about a fitted model."""
     certificate = model.certificate_
     used = int((model.feature_importances_ > 0).sum())
+    parts = getattr(model, "estimators_", [])
     return {
         "algorithm": type(model).__name__,
         "classes": model.classes_.tolist(),
@@ -97,7 +99,8 @@ def record_of(model: BoostedClassifier, problem: Problem) -> dict[str, Any]:
         "nu": getattr(model, "nu_", None),
         "rounds": model.n_iter_,
         "status": model.status_,
-        "training_accuracy": float(model.score(problem.X, problem.y)),
+        "status_of": {str(label): part.status_ for label, part in zip(model.classes_, parts, strict=False)},
+        "training_accuracy": float(model.score(problem.X, problem.y, problem.weights)),
     }
 
 
@@ -112,4 +115,8 @@ def certificate_lines(record: dict[str, Any]) -> Iterator[str]:
     rows.append(("features used", f"{record['features_used']} of {record['features']}"))
     rows.append(("accuracy on these rows", f"{record['training_accuracy']:.1%}"))
     yield from aligned(rows)
-    yield f"Why it stopped: {record['status']}."
+    if record["status_of"]:
+        yield "Why it stopped, for each class against the rest:"
+        yield from (f"  {label}: {status}." for label, status in record["status_of"].items())
+    else:
+        yield f"Why it stopped: {record['status']}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,16 +21,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataOptions",
-    "check_two",
     "check_writable",
     "load_data",
     "load_fitted",
     "provenance",
     "stem_of",
+    "write_pieces",
     "write_text",
 ]
 
 SUFFIX = ".dualboost"
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_SUFFIXES = (*_PACKED, ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".svm", ".svmlight", ".txt")
 typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 
 
@@ -43,6 +46,7 @@ class DataOptions:
     drop: tuple[str, ...] = ()
     rows: int | None = None
     encoding: str | None = None
+    weight: str | None = None
 
 
 def load_data(options: DataOptions, voice: Voice) -> Problem:
@@ -53,7 +57,7 @@ def load_data(options: DataOptions, voice: Voice) -> Problem:
         table = read(options.path, rows=options.rows, encoding=options.encoding)
         source = table.source
         voice.note(f"{source.name}: {source.format}, {source.rows} rows.")
-        problem = learn(table, Wishes(options.target, options.positive, options.drop))
+        problem = learn(table, Wishes(options.target, options.positive, options.drop, options.weight))
     voice.note(*problem.notes)
     return problem
 
@@ -69,7 +73,10 @@ def load_fitted(path: str) -> tuple[BoostedClassifier, Schema, dict[str, Any]]:
         model, notes = load_model(path), load_notes(path)
     if "schema" not in notes:
         raise BadInput(f"{path} does not say how its columns were read: make it with dualboost fit.")
-    return model, Schema.from_json(notes["schema"]), notes
+    schema = Schema.from_json(notes["schema"])
+    if len(schema.features) != model.n_features_in_:
+        raise BadInput(f"{path} was made by an older dualboost, which read categories otherwise: fit the model again.")
+    return model, schema, notes
 
 
 def provenance(problem: Problem) -> dict[str, Any]:
@@ -87,16 +94,9 @@ def command_line() -> str:
 def stem_of(path: str) -> str:
     """The name of the data without folder and suffixes, to name what is made of it."""
     name = Path(path).name
-    for suffix in (".gz", ".bz2", ".xz", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".svm", ".svmlight", ".txt"):
+    for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
     return name if name not in ("", "-") else "data"
-
-
-def check_two(problem: Problem, what: str) -> None:
-    """Refuse more than two classes."""
-    count = len(set(problem.y.tolist()))
-    if count > 2:
-        raise BadInput(f"{what} is about two classes, the target has {count}: choose one of them with --positive.")
 
 
 def check_writable(*paths: str | None) -> None:
@@ -116,13 +116,21 @@ def check_writable(*paths: str | None) -> None:
 
 def write_text(path: str, text: str) -> None:
     """All of the file or nothing."""
+    write_pieces(path, [text])
+
+
+def write_pieces(path: str, pieces: Iterable[str]) -> None:
+    """The same of a text that is made while it is written."""
     target = Path(path)
     handle, unfinished = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+            file.writelines(pieces)
         os.chmod(unfinished, 0o644)
         os.replace(unfinished, target)
+    except BadInput:  # of what was to be written
+        Path(unfinished).unlink(missing_ok=True)
+        raise
     except OSError as error:
         Path(unfinished).unlink(missing_ok=True)
         raise BadInput(f"Cannot write to {path}: {error.strerror or error}; choose another place.") from error

@@ -10,6 +10,7 @@ Data = Annotated[str, typer.Argument(help="CSV, TSV, Parquet, Arrow or SVMlight,
 Target = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict; guessed if not given.")]
 Positive = Annotated[str | None, typer.Option(help="Tell this value of the target from all others.")]
 Drop = Annotated[list[str] | None, typer.Option(help="Leave this column out; may be repeated.")]
+Weight = Annotated[str | None, typer.Option(help="Column of row weights: 0 is absent, 2 counts twice.")]
 Rows = Annotated[int | None, typer.Option(min=1, help="Read only the first rows.")]
 Encoding = Annotated[str | None, typer.Option(help="Of a text file that is not UTF-8, such as latin-1.")]
 Algorithm = Annotated[str, typer.Option("--algorithm", "-a", help="auto, or a name that `compare` lists.")]

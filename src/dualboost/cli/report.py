@@ -13,13 +13,12 @@ import typer
 
 from dualboost.cli import options as use
 from dualboost.cli.algorithms import AUTO, Tuning, choose, make
-from dualboost.cli.diagnose import diagnosis_of
+from dualboost.cli.diagnose import diagnoses_of
 from dualboost.cli.fit import fitted, record_of
 from dualboost.cli.guard import INTERRUPTED, bad_input
 from dualboost.cli.loading import (
     SUFFIX,
     DataOptions,
-    check_two,
     check_writable,
     command_line,
     load_data,
@@ -48,6 +47,7 @@ def report(
     target: use.Target = None,
     positive: use.Positive = None,
     drop: use.Drop = None,
+    weight: use.Weight = None,
     algorithm: use.Algorithm = AUTO,
     nu: use.Nu = None,
     tol: use.Tol = None,
@@ -66,7 +66,7 @@ def report(
     made = Made(page_path, model or page_path.removesuffix(".html") + SUFFIX, folds)
     check_writable(made.page, made.model)
     kind, why = choose(algorithm)
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
+    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight), voice)
     voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
     study = study_of(make(kind, Tuning(nu, tol, max_rounds, seed, jobs, voice.progress)), problem, made, voice)
     write_study(study, problem, made)
@@ -94,7 +94,6 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     from dualboost.report import Study
     from dualboost.report.page import require_jinja2
 
-    check_two(problem, "A report")
     try:
         require_jinja2()  # before the work, not after
     except ImportError as error:
@@ -104,13 +103,13 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     with bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         seed = getattr(model, "random_state", 0)
-        judged = held_out(model.set_params(verbose=0), problem.X, problem.y, made.folds, seed, watch)
+        judged = held_out(model.set_params(verbose=0), problem.X, problem.y, made.folds, seed, watch, problem.weights)
     labels = audited(problem, 0 if seed is None else seed)
     title = stem_of(problem.table.source.name)
     features = problem.schema.features
     suspects = suspects_of(labels, problem)
     origin, commands = _origin(model, problem), _commands(problem, made)
-    found = diagnosis_of(problem, _SECONDS) if len(problem.y) <= _ROWS_TO_DIAGNOSE else None
+    found = diagnoses_of(problem, _SECONDS) if len(problem.y) <= _ROWS_TO_DIAGNOSE else {}
     return Study(
         title, model, problem.y, features, judged, suspects, labels.noise_rate, origin, commands, found, problem.rows
     )  # fmt: skip

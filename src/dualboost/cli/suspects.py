@@ -23,7 +23,8 @@ def audited(problem: Problem, seed: int) -> Audit:
 
     with bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return audit(problem.X, problem.y, feature_names=problem.schema.features, random_state=seed)
+        names = problem.schema.features
+        return audit(problem.X, problem.y, sample_weight=problem.weights, feature_names=names, random_state=seed)
 
 
 def suspects_of(found: Audit, problem: Problem, count: int | None = None) -> tuple[Suspect, ...]:

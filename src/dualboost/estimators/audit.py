@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples
 from dualboost.boosters.leveraging import RATES
 from dualboost.estimators.audit_report import Audit
 from dualboost.estimators.audit_text import TextModel
+from dualboost.estimators.coded import coded, rows_of
 from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.noisy import LogisticMixtureClassifier
 from dualboost.estimators.validation import predict_input
@@ -29,7 +30,7 @@ _NOTES = 3  # features named for a row
 _NO_SIGNAL = "the labels carry no signal"
 
 
-def audit(X, y, *, cv=None, feature_names=None, model=None, random_state=0) -> Audit:
+def audit(X, y, *, sample_weight=None, cv=None, feature_names=None, model=None, random_state=0) -> Audit:
     """Rank the rows of a data set by how probably their label is wrong.
 
     Parameters
@@ -38,6 +39,8 @@ def audit(X, y, *, cv=None, feature_names=None, model=None, random_state=0) -> A
         A sparse matrix of counts is taken for text and judged by its words.
     y : array of shape (n,)
         The labels, of any type; more than two classes are judged one against the rest.
+    sample_weight : array of shape (n,), optional
+        What each row counts, all positive: leave rows out that do not count. Not for sparse counts.
     cv : int or splitter, optional
         None judges each row by fits that have not seen it inside one model of averaged trees. A number of folds fits
         to all other folds instead.
@@ -70,7 +73,8 @@ def audit(X, y, *, cv=None, feature_names=None, model=None, random_state=0) -> A
         raise ValueError("audit needs labels of at least two classes.")
     template = _model_for(table, model, random_state)
     sides = [codes == 1] if len(classes) == 2 else [codes == k for k in range(len(classes))]
-    judged = [_judge(table, side, template, cv) for side in sides]
+    weights = _weights(sample_weight, table)
+    judged = [_judge(table, side, template, cv, weights) for side in sides]
     scores = np.column_stack([_scores(found, side) for found, side in zip(judged, sides, strict=True)])
     if len(classes) == 2:
         scores = np.column_stack([-scores, scores])
@@ -119,25 +123,38 @@ def _model_for(table, model, random_state):
     return LogisticMixtureClassifier(bags=6, learning_rate=0.4, max_iter=100, random_state=random_state)
 
 
-def _judge(table, side: np.ndarray, template, cv) -> _Judged:
+def _weights(sample_weight, table) -> np.ndarray | None:
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (_num_samples(table),) or not np.all(weights > 0) or not np.all(np.isfinite(weights)):
+        raise ValueError("sample_weight must hold one positive finite number for each row: leave rows of weight 0 out.")
+    if sp.issparse(table):
+        raise ValueError("Sparse counts are judged without sample_weight: repeat rows instead.")
+    return weights
+
+
+def _judge(table, side: np.ndarray, template, cv, weights: np.ndarray | None) -> _Judged:
     if cv is None:
-        model = clone(template).fit(table, side)
+        model = _fitted(template, table, side, weights)
         margins = getattr(model, "oob_margins_", model.margins_)
         status = _NO_SIGNAL if model.noise_rate_ >= RATES[1] else ""
         return _Judged(margins, model.label_noise_, model.noise_rate_, model, status)
     margins, rates = np.empty(len(side)), []
     splitter = check_cv(cv, side, classifier=True)
     for train, test in splitter.split(np.zeros(len(side)), side):
-        model = clone(template).fit(_rows_of(table, train), side[train])
-        margins[test] = np.where(side[test], 1, -1) * model.decision_function(_rows_of(table, test))
+        model = _fitted(template, rows_of(table, train), side[train], None if weights is None else weights[train])
+        margins[test] = np.where(side[test], 1, -1) * model.decision_function(rows_of(table, test))
         rates.append(model.noise_rate_)
     rate = float(np.mean(rates))
     noise = LogisticMixture(float(np.clip(rate, *RATES))).suspicion(margins)
     return _Judged(margins, noise, rate, model, _NO_SIGNAL if rate >= RATES[1] else "")
 
 
-def _rows_of(table, rows: np.ndarray):
-    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+def _fitted(template, table, side: np.ndarray, weights: np.ndarray | None):
+    """Models that know no weights are not asked to."""
+    model = clone(template)
+    return model.fit(table, side) if weights is None else model.fit(table, side, sample_weight=weights)
 
 
 def _scores(found: _Judged, side: np.ndarray) -> np.ndarray:
@@ -170,7 +187,7 @@ def _overall_rate(judged: list[_Judged], sides: list[np.ndarray]) -> float:
 
 def contradictions(table, codes: np.ndarray) -> np.ndarray:
     """Which rows occur elsewhere with another label."""
-    numbers = table if sp.issparse(table) else np.asarray(table)
+    numbers = table if sp.issparse(table) else np.asarray(coded(table)[0])
     if not sp.issparse(table) and numbers.dtype.kind not in "fiub":
         return np.zeros(len(codes), dtype=bool)
     prints = fingerprints(numbers if sp.issparse(table) else numbers.astype(np.float64), check_random_state(0))
@@ -195,7 +212,7 @@ def _explain(report: Audit, table, names: list[str], judged: list[_Judged], code
     for i in report.ranking[:50]:
         found = judged[0] if len(judged) == 1 else judged[codes[i]]
         for_class = 1.0 if len(judged) > 1 or codes[i] == 1 else -1.0
-        pulls = for_class * pulls_of(found.model, _rows_of(table, np.array([i])))
+        pulls = for_class * pulls_of(found.model, rows_of(table, np.array([i])))
         worst = np.argsort(pulls, kind="stable")[:_NOTES]
         report.reasons[int(i)] = [(names[j], float(pulls[j])) for j in worst if pulls[j] < 0]
 

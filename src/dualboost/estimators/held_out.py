@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.coded import coded, rows_of
 from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.intervals import Interval, area_interval, wilson
 from dualboost.estimators.validation import check_whole_number
@@ -31,6 +32,8 @@ class HeldOut:
     votes: np.ndarray
     """As `decision_function` gives them: positive speaks for classes[1], or a column for each of several classes."""
     folds: np.ndarray
+    weights: np.ndarray | None = None
+    """What each row counts; None for one each."""
 
     @property
     def guesses(self) -> np.ndarray:
@@ -39,32 +42,50 @@ class HeldOut:
 
     @property
     def accuracy(self) -> Interval:
-        return wilson(int((self.guesses == self.truth).sum()), len(self.truth))
+        return self._share(self.guesses == self.truth)
+
+    def _share(self, right: np.ndarray, among: np.ndarray | slice = slice(None)) -> Interval:
+        """How many of these rows are so; weights count as as many equal ones as would be as uncertain (Kish)."""
+        right = right[among]
+        if self.weights is None:
+            return wilson(int(right.sum()), len(right))
+        weights = self.weights[among]
+        total = float(weights.sum())
+        rows = total * total / float(weights @ weights) if total > 0 else 0.0
+        return wilson(rows * float(weights @ right) / total if rows else 0.0, rows)
 
     @property
     def recalls(self) -> tuple[Interval, ...]:
         """The share of each class that was recognised."""
-        return tuple(wilson(int(row[k]), int(row.sum())) for k, row in enumerate(self.confusion))
+        return tuple(self._share(self.guesses == k, self.truth == k) for k in range(len(self.classes)))
 
     @property
     def area(self) -> Interval | None:
-        """The area under the ROC curve; None for more than two classes."""
-        return area_interval(self.votes, self.truth == 1, self.folds) if self.votes.ndim == 1 else None
+        """The area under the ROC curve; None for more than two classes, and for weighted rows."""
+        if self.votes.ndim == 2 or self.weights is not None:
+            return None
+        return area_interval(self.votes, self.truth == 1, self.folds)
 
     @property
     def majority(self) -> Interval:
         """The accuracy of always saying the most frequent class."""
-        return wilson(int(np.bincount(self.truth).max()), len(self.truth))
+        return self._share(self.truth == np.bincount(self.truth, self.weights).argmax())
 
     @property
     def confusion(self) -> np.ndarray:
-        """Counts, a row for each true class and a column for each guess."""
+        """Counts, or sums of weights: a row for each true class and a column for each guess."""
         k = len(self.classes)
-        return np.bincount(k * self.truth + self.guesses, minlength=k * k).reshape(k, k)
+        return np.bincount(k * self.truth + self.guesses, self.weights, minlength=k * k).reshape(k, k)
 
 
 def held_out(
-    model: BoostedClassifier, X, y, folds: int = 5, random_state=0, watch: Callable[[int], None] | None = None
+    model: BoostedClassifier,
+    X,
+    y,
+    folds: int = 5,
+    random_state=0,
+    watch: Callable[[int], None] | None = None,
+    sample_weight: np.ndarray | None = None,
 ) -> HeldOut:
     """Fit `folds` copies of the model, each to all rows but those it then scores.
 
@@ -76,6 +97,8 @@ def held_out(
     random_state : int
     watch : callable, optional
         Called with the number of each fold before it is fitted.
+    sample_weight : array, optional
+        What each row counts in the fits and in the measures.
 
     Examples
     --------
@@ -90,7 +113,7 @@ def held_out(
     check_whole_number("folds", folds, 2)
     labels = np.asarray(y)
     classes, truth = np.unique(labels, return_inverse=True)
-    fold_of = deal(X, truth, folds, random_state)
+    fold_of = deal(coded(X)[0], truth, folds, random_state)
     copy = _without_a_file(_without_probabilities(clone(model), len(classes)))
     votes = np.full((len(labels), len(classes)) if len(classes) > 2 else len(labels), np.nan)
     for fold in np.unique(fold_of):
@@ -99,8 +122,10 @@ def held_out(
         test = fold_of == fold
         if len(np.unique(truth[~test])) < len(classes):
             raise ValueError("A class has too few different rows to hold some of them out: use more data.")
-        votes[test] = clone(copy).fit(X[~test], labels[~test]).decision_function(X[test])
-    return HeldOut(classes, truth, votes, fold_of)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight[~test]}
+        fitted = clone(copy).fit(rows_of(X, ~test), labels[~test], **weights)
+        votes[test] = fitted.decision_function(rows_of(X, test))
+    return HeldOut(classes, truth, votes, fold_of, sample_weight)
 
 
 def _without_probabilities(model: BoostedClassifier, classes: int) -> BoostedClassifier:

@@ -25,7 +25,7 @@ class Interval:
         return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%})"
 
 
-def wilson(right: int, total: int) -> Interval:
+def wilson(right: float, total: float) -> Interval:
     """Of `total` rows, `right` were so.
 
     Examples

@@ -96,7 +96,7 @@ class Explanation:
         return str(labels[int(value)]) if known else "missing" if np.isnan(value) else f"{value:.4g}"
 
     def to_frame(self):
-        """A pandas data frame: base, one column a feature, score; "base_", "score_" where features have these names."""
+        """A pandas data frame: base, one column a feature, score; ``base_``, ``score_`` if a feature is called so."""
         if self.scores.ndim == 2:
             raise ValueError("A frame shows one class: ask for explanation.of(label).to_frame().")
         try:

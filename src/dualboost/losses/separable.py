@@ -58,7 +58,7 @@ class Separable(Loss):
     @property
     @abstractmethod
     def self_concordant(self) -> bool:
-        """Whether |g'''| <= g'': then the curvature along a line grows no faster than e^step."""
+        """Whether ``|g'''| <= g''``: then the curvature along a line grows no faster than e^step."""
 
     @property
     def concave_bend(self) -> bool:

@@ -5,7 +5,8 @@ The only home of polars. Whatever was guessed is said in words, in `Problem.note
 
 from dualboost.errors import BadInput
 from dualboost.readers.learn import Wishes, learn
-from dualboost.readers.problem import Problem, apply
+from dualboost.readers.parts import stream
+from dualboost.readers.problem import NewValues, Problem, apply
 from dualboost.readers.schema import Column, Schema
 from dualboost.readers.table import FrameTable, Source, SparseTable, Table, read
 
@@ -13,6 +14,7 @@ __all__ = [
     "BadInput",
     "Column",
     "FrameTable",
+    "NewValues",
     "Problem",
     "Schema",
     "Source",
@@ -22,4 +24,5 @@ __all__ = [
     "apply",
     "learn",
     "read",
+    "stream",
 ]

@@ -1,10 +1,8 @@
-"""One column as numbers, by its kind: the same rules when a model is fitted and when it is used."""
+"""One column as a model reads it, by its kind: the same rules when a model is fitted and when it is used."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from dualboost.errors import BadInput
 from dualboost.readers.polars import require_polars
@@ -13,11 +11,13 @@ from dualboost.readers.schema import Column
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["as_dates", "as_numbers", "as_text", "as_truth", "encode"]
+__all__ = ["OTHERS", "as_dates", "as_numbers", "as_text", "as_truth", "encode"]
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "na", "nan", "NaN", "NAN", "null", "NULL", "None", "none", "#N/A")
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 _DATE = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
+OTHERS = "(others)"
+"""What rare and new categories are called."""
 _DAY = 86_400_000_000  # microseconds
 
 
@@ -31,9 +31,10 @@ def as_text(cells: pl.Series) -> pl.Series:
 def as_numbers(cells: pl.Series) -> pl.Series:
     """Floats; what is no number becomes missing."""
     pl = require_polars()
-    if cells.dtype == pl.String:
-        return as_text(cells).cast(pl.Float64, strict=False)
-    return cells.cast(pl.Float64, strict=False)
+    numbers = cells.cast(pl.Float64, strict=False)
+    if cells.dtype == pl.String and numbers.null_count() > cells.null_count():  # blanks, or words
+        numbers = as_text(cells).cast(pl.Float64, strict=False)
+    return numbers.fill_nan(None)
 
 
 def as_truth(cells: pl.Series) -> pl.Series:
@@ -60,30 +61,31 @@ def as_dates(cells: pl.Series) -> pl.Series:
 _READERS = {"number": as_numbers, "truth": as_truth, "date": as_dates}
 
 
-def encode(cells: pl.Series, column: Column) -> np.ndarray:
-    """The features of this column, one a column; NaN is missing. BadInput where a cell is not of its kind."""
+def encode(cells: pl.Series, column: Column) -> pl.Series:
+    """Floats, or categories; null is missing. BadInput where a cell is not of its kind."""
     if column.kind == "category":
-        return _indicators(as_text(cells), column.levels)
+        return _categories(as_text(cells), column).alias(column.name)
     values = _READERS[column.kind](cells)
     _check_kind(cells, values, column)
-    numbers = values.to_numpy().astype(np.float64)
-    if np.isinf(numbers).any():
-        row = int(np.isinf(numbers).argmax()) + 1
+    infinite = values.is_infinite().fill_null(False)
+    if infinite.any():
+        row = infinite.arg_true()[0] + 1
         raise BadInput(f"Column {column.name!r} is infinite in row {row}: replace it by a number or leave it empty.")
-    return numbers[:, None]
+    return values.alias(column.name)
 
 
-def _indicators(text: pl.Series, levels: tuple[str, ...]) -> np.ndarray:
-    """1 where the cell is that level, NaN where it is missing."""
+def _categories(text: pl.Series, column: Column) -> pl.Series:
+    """New values are like the rare ones; where none were rare, they are missing."""
     pl = require_polars()
-    numbers = text.replace_strict({level: k for k, level in enumerate(levels)}, default=-1, return_dtype=pl.Int32)
-    codes = numbers.to_numpy().astype(np.int64)
-    features = (codes[:, None] == np.arange(len(levels))).astype(np.float64)
-    features[text.is_null().to_numpy()] = np.nan
-    return features
+    if not column.words:
+        return text.cast(pl.Enum(column.levels), strict=False)
+    known = text.is_in([*column.levels]) | text.is_null()
+    return text.set(~known, OTHERS).cast(pl.Enum([*column.levels, OTHERS]), strict=False)
 
 
 def _check_kind(cells: pl.Series, values: pl.Series, column: Column) -> None:
+    if values.null_count() == cells.null_count():
+        return
     text = as_text(cells)
     wrong = (values.is_null() & ~text.is_null() & ~text.is_in(list(column.words))).to_numpy()
     if wrong.any():

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import os
 import sys
-import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from dualboost.errors import BadInput
+from dualboost.readers.memory import Cost, check_memory
+from dualboost.readers.packing import DAMAGE, SUFFIXES, unpacked
 
-__all__ = ["Content", "fetch"]
+__all__ = ["STDIN", "Content", "Opened", "called", "fetch", "is_binary", "opened"]
 
 STDIN = "-"
 _PIECE = 1 << 20
-_SHARE = 0.8  # of the free memory
-_COPIES = 4  # the text, its cells, the numbers, their bins
 
 
 class Content:
@@ -33,74 +32,80 @@ class Content:
         return Path(self.name).suffix.lower()
 
 
+@dataclass(frozen=True)
+class Opened:
+    """An open file, unpacked while it is read."""
+
+    stream: io.BufferedReader
+    head: bytes
+    """Its first bytes, which are still to be read; of what is inside, where it is packed."""
+    name: str
+    """Without the suffix of a compression."""
+    packed: bool
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Opened]:
+    """The file, or standard input; BadInput where it cannot be read or is damaged."""
+    with _raw(path) as raw:
+        inner = unpacked(raw, called(path))
+        stream = raw if inner is None else inner
+        try:
+            yield Opened(stream, stream.peek(8)[:8], _inner_name(path, inner is not None), inner is not None)
+        except DAMAGE as error:
+            raise BadInput(
+                f"{called(path)} is damaged or cut short ({error}): take it from its source again."
+            ) from error
+
+
 def fetch(path: str, rows: int | None = None) -> Content:
     """Everything, or of a text the lines of its first `rows` rows (and one more for the header)."""
-    with _opened(path) as raw:
-        head = raw.peek(8)[:8] if isinstance(raw, (io.BufferedReader, io.BufferedRandom)) else b""
-        _refuse_zstandard(head, path)
-        stream, packed = _decompressed(raw, head)
-        if rows is None and not packed and path != STDIN:
-            _check_size(os.path.getsize(path), path)
-        try:
-            data = _first_rows(stream, rows + 1) if rows is not None and not _is_binary(head) else _all(stream, path)
-        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-            raise BadInput(
-                f"{_called(path)} is damaged or cut short ({error}): take it from its source again."
-            ) from error
+    with opened(path) as file:
+        part = rows is not None and not is_binary(file.head)
+        cost = Cost.of_bytes() if is_binary(file.head) else Cost.of_text(file.stream.peek(1))
+        if not (part or file.packed or path == STDIN):
+            check_memory(called(path), os.path.getsize(path), cost)
+        data = _first_rows(file.stream, rows + 1) if part and rows is not None else _all(file.stream, path, cost)
     if not data.strip():
-        raise BadInput(f"{_called(path)} is empty: give a file with a header and rows.")
-    return Content(data, _inner_name(path, packed))
+        raise BadInput(f"{called(path)} is empty: give a file with a header and rows.")
+    return Content(data, file.name)
 
 
-def _called(path: str) -> str:
+def called(path: str) -> str:
     return "standard input" if path == STDIN else path
 
 
-def _opened(path: str) -> BinaryIO:
+@contextmanager
+def _raw(path: str) -> Iterator[io.BufferedReader]:
     if path == STDIN:
-        return sys.stdin.buffer
+        yield sys.stdin.buffer  # type: ignore[misc]
+        return
     try:
-        return open(path, "rb")
+        file = open(path, "rb")  # noqa: SIM115
     except FileNotFoundError as error:
         raise BadInput(f"There is no file {path}.") from error
     except OSError as error:
         raise BadInput(f"Cannot read {path}: {error.strerror or error}.") from error
-
-
-def _decompressed(raw: BinaryIO, head: bytes) -> tuple[BinaryIO, bool]:
-    """What is inside, and whether it was packed."""
-    if head.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=raw), True  # type: ignore[return-value]
-    if head.startswith(b"BZh"):
-        return bz2.BZ2File(raw), True  # type: ignore[return-value]
-    if head.startswith(b"\xfd7zXZ\x00"):
-        return lzma.LZMAFile(raw), True  # type: ignore[return-value]
-    return raw, False
-
-
-def _refuse_zstandard(head: bytes, path: str) -> None:
-    for magic, name, tool in ((b"\x28\xb5\x2f\xfd", "zstd", "zstd -d"), (b"PK\x03\x04", "zip", "unzip")):
-        if head.startswith(magic):
-            raise BadInput(
-                f"{_called(path)} is packed with {name}: unpack it first ({tool}), or use gzip, bzip2 or xz."
-            )
+    with file:
+        yield file
 
 
 def _inner_name(path: str, packed: bool) -> str:
-    return str(Path(path).with_suffix("")) if packed and Path(path).suffix in (".gz", ".bz2", ".xz") else path
+    return str(Path(path).with_suffix("")) if packed and Path(path).suffix in SUFFIXES else path
 
 
-def _is_binary(head: bytes) -> bool:
+def is_binary(head: bytes) -> bool:
+    """Whether it is Parquet or Arrow."""
     return head.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"))
 
 
-def _all(stream: BinaryIO, path: str) -> bytes:
+def _all(stream: BinaryIO, path: str, cost: Cost) -> bytes:
     pieces, total = [], 0
     while piece := stream.read(_PIECE):
         pieces.append(piece)
         total += len(piece)
         if total % (64 * _PIECE) < _PIECE:
-            _check_size(total, path)
+            check_memory(called(path), total, cost)
     return b"".join(pieces)
 
 
@@ -115,25 +120,3 @@ def _first_rows(stream: BinaryIO, count: int) -> bytes:
         if count <= 0:
             break
     return b"".join(lines)
-
-
-def _check_size(size: int, path: str) -> None:
-    free = free_memory()
-    if size * _COPIES > _SHARE * free:
-        raise BadInput(
-            f"{_called(path)} holds at least {_in_words(size)} and would need some {_in_words(size * _COPIES)} of "
-            f"memory, but {_in_words(free)} are free: take a part of it with --rows, or use a larger machine."
-        )
-
-
-def _in_words(size: float) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
-
-
-def free_memory() -> int:
-    """Bytes that can be had without swapping; without an answer from the system, plenty."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError, IndexError):
-        return 1 << 40

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from dualboost.readers.table import FrameTable, SparseTable, Table
 __all__ = ["Wishes", "learn"]
 
 _TARGETS = ("target", "label", "class", "y", "outcome", "response", "diagnosis", "survived")
-_LEVELS = 50  # features that one category may become
+_LEVELS = 250  # categories that are told apart
+_OFTEN = 10  # rows that a category of its own has
 _WORDS = 20  # different words in a column of numbers that may stand for "missing"
 _MOSTLY = 0.9  # of the cells of such a column are numbers
 _REPEATED = 0.5  # of the cells of a category repeat another one; below, it is a name or a text
@@ -27,11 +28,12 @@ _COUNTING = 20  # rows from which a column that counts them is no accident
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the caller decides: the target, its positive class, columns to leave out."""
+    """What the caller decides: the target, its positive class, columns to leave out, the column of row weights."""
 
     target: str | None = None
     positive: str | None = None
     drop: tuple[str, ...] = ()
+    weight: str | None = None
 
 
 def learn(table: Table, wishes: Wishes | None = None) -> Problem:
@@ -45,7 +47,7 @@ def learn(table: Table, wishes: Wishes | None = None) -> Problem:
     >>> _ = path.write_text("age,sex,label\\n3,male,no\\n40,female,yes\\n5,male,no\\n")
     >>> problem = learn(read(str(path)))
     >>> problem.schema.target, problem.schema.features, problem.y.tolist()
-    ('label', ('age', 'sex = male'), ['no', 'yes', 'no'])
+    ('label', ('age', 'sex'), ['no', 'yes', 'no'])
     """
     wishes = wishes or Wishes()
     if isinstance(table, SparseTable):
@@ -56,10 +58,10 @@ def learn(table: Table, wishes: Wishes | None = None) -> Problem:
         schema, notes = _judged(table, wishes)
     labels = [label for label in label_text(table, schema.target) if label is not None]
     _check_classes(schema, labels)
-    problem = apply(schema, table, with_target=True)
+    problem = apply(schema, table, with_target=True, weight=wishes.weight)
     counts = _counts([against_rest(label, schema.positive) for label in labels])
     said = f"Target {schema.target!r}: " + ", ".join(f"{label} {count}" for label, count in counts.items()) + "."
-    return Problem(problem.X, problem.y, schema, table, problem.rows, (*table.notes, said, *notes, *problem.notes))
+    return replace(problem, notes=(*table.notes, said, *notes, *problem.notes))
 
 
 def _counts(labels: list[str]) -> dict[str, int]:
@@ -72,7 +74,7 @@ def _judged(table: FrameTable, wishes: Wishes) -> tuple[Schema, tuple[str, ...]]
     target = _target(table, wishes)
     columns, notes = [], []
     for name in table.frame.columns:
-        if name == target or name in wishes.drop:
+        if name in (target, wishes.weight, *wishes.drop):
             continue
         column, note = _column(table, name)
         notes += [note] if note else []
@@ -86,13 +88,11 @@ def _kinds_in_words(columns: list[Column]) -> str:
     counts = _counts([column.kind for column in columns])
     words = {"number": "numbers", "truth": "true or false", "date": "dates", "category": "categories"}
     kinds = ", ".join(f"{counts[kind]} of {word}" for kind, word in words.items() if kind in counts)
-    return f"{len(columns)} columns to learn from: {kinds}" + (
-        ", one feature for each category." if "category" in counts else "."
-    )
+    return f"{len(columns)} columns to learn from: {kinds}."
 
 
 def _check_names(table: FrameTable, wishes: Wishes) -> None:
-    for name in (*wishes.drop, *([wishes.target] if wishes.target is not None else [])):
+    for name in (*wishes.drop, *(name for name in (wishes.target, wishes.weight) if name is not None)):
         if name not in table.frame.columns:
             have = ", ".join(table.frame.columns[:8]) + (", ..." if table.frame.width > 8 else "")
             raise BadInput(f"{table.source.name} has no column {name!r}; it has {have}.")
@@ -102,7 +102,7 @@ def _target(table: FrameTable, wishes: Wishes) -> str:
     """The one asked for; else one with a usual name; else the last; always with few values if it is a guess."""
     if wishes.target is not None:
         return wishes.target
-    names = [name for name in table.frame.columns if name not in wishes.drop]
+    names = [name for name in table.frame.columns if name not in (*wishes.drop, wishes.weight)]
     usual = sorted((name for name in names if name.lower() in _TARGETS), key=lambda name: _TARGETS.index(name.lower()))
     for name in (*usual, names[-1] if names else ""):
         if name and (wishes.positive is not None or _looks_like_classes(table, name)):
@@ -171,7 +171,7 @@ def _judged_text(name: str, cells) -> tuple[Column | None, str]:
     if share >= _MOSTLY and len(words) <= _WORDS and numbers.n_unique() > 2:
         note = f"Column {name!r} holds numbers, and words such as {words[0][:40]!r}, which count as missing."
         return Column(name, "number", words=tuple(words.to_list())), note
-    return _category(name, known)
+    return _category(name, known, missing=len(known) < len(text))
 
 
 def _numbers(name: str, numbers) -> tuple[Column | None, str]:
@@ -184,13 +184,17 @@ def _numbers(name: str, numbers) -> tuple[Column | None, str]:
     return Column(name, "number"), ""
 
 
-def _category(name: str, known) -> tuple[Column | None, str]:
-    """A feature for each of the most frequent values; one is enough for two."""
-    counts = sorted(((-n, level) for level, n in known.value_counts().iter_rows()))
-    repeated = sum(-n for n, _ in counts if n < -1)
+def _category(name: str, known, missing: bool) -> tuple[Column | None, str]:
+    """Rare values count as one: a vote about each of them would only remember rows."""
+    counts = dict(known.value_counts().iter_rows())
+    repeated = sum(n for n in counts.values() if n > 1)
     if len(counts) > 2 and repeated < _REPEATED * len(known):
         return None, f"Column {name!r} holds names or texts ({len(counts)} different ones) and was left out."
-    levels = [level for _, level in counts]
-    kept = levels[:1] if len(levels) == 2 else levels[:_LEVELS]
-    note = f"Column {name!r} has {len(levels)} categories: the {_LEVELS} most frequent have a feature each."
-    return Column(name, "category", tuple(kept), tuple(levels[len(kept) :])), note if len(levels) > _LEVELS else ""
+    often = min(_OFTEN, len(known) // 20)
+    frequent = sorted((value for value in counts if counts[value] >= often), key=lambda value: (-counts[value], value))
+    levels = sorted(frequent[:_LEVELS])
+    rare = tuple(sorted(set(counts) - set(levels)))
+    if not levels and not missing:
+        return None, f"Column {name!r} has {len(counts)} values, none of them in {often} rows, and was left out."
+    note = f"Column {name!r} has {len(counts)} values: {len(levels)} are told apart, the rare others count as one."
+    return Column(name, "category", tuple(levels), rare), note if rare else ""

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from dualboost.errors import BadInput
-from dualboost.readers.cells import as_text, encode
+from dualboost.readers.cells import as_numbers, as_text, encode
+from dualboost.readers.polars import require_polars
 from dualboost.readers.schema import Schema
 from dualboost.readers.table import FrameTable, SparseTable, Table
 
-__all__ = ["Problem", "against_rest", "apply", "label_text", "typed_labels"]
+__all__ = ["NewValues", "Problem", "against_rest", "apply", "label_text", "typed_labels"]
+
+
+@dataclass(frozen=True)
+class NewValues:
+    """Cells of a category that the model has not met. They are no error, but worth a word."""
+
+    column: str
+    count: int
+    example: str
+    rare: bool
+    """Whether they count like the rare ones, not as missing."""
+
+    def __str__(self) -> str:
+        how = "like rare ones" if self.rare else "as missing"
+        return f"Column {self.column!r}: {self.count} cells such as {self.example[:40]!r} are new and count {how}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +37,7 @@ class Problem:
     """X, y, and everything one needs to speak about them."""
 
     X: Any
-    """Dense float64, or CSR."""
+    """A data frame of floats and categories; CSR for an SVMlight file."""
     y: np.ndarray
     """Whole numbers or strings; empty where no labels were asked for."""
     schema: Schema
@@ -30,6 +46,10 @@ class Problem:
     """The row of the file, from 0, of each row here."""
     notes: tuple[str, ...] = ()
     """What was guessed or left out, in words."""
+    new: tuple[NewValues, ...] = ()
+    """Categories that the model has not met; the notes speak of them too."""
+    weights: np.ndarray | None = None
+    """What each row counts, all positive; None for one each."""
 
     def cells(self, row: int) -> dict[str, str]:
         """What the file holds in a row of X, by column; nothing for an SVMlight file."""
@@ -39,10 +59,11 @@ class Problem:
         return {name: "" if cell is None else str(cell) for name, cell in record.items()}
 
 
-def apply(schema: Schema, table: Table, *, with_target: bool = False) -> Problem:
+def apply(schema: Schema, table: Table, *, with_target: bool = False, weight: str | None = None) -> Problem:
     """The table as this schema reads it; BadInput where its columns differ.
 
-    `with_target` wants labels too, and leaves out the rows that have none.
+    `with_target` wants labels too, and leaves out the rows that have none. `weight` names a column of row weights; rows
+    of weight 0 are left out.
 
     Examples
     --------
@@ -50,32 +71,58 @@ def apply(schema: Schema, table: Table, *, with_target: bool = False) -> Problem
     >>> from dualboost.readers import Column, Schema, apply, read
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "data.csv"
     >>> _ = path.write_text("age,sex\\n3,male\\n40,female\\n")
-    >>> apply(Schema("alive", columns=(Column("sex", "category", ("male",)),)), read(str(path))).X
-    array([[1.],
-           [0.]])
+    >>> apply(Schema("alive", columns=(Column("sex", "category", ("female", "male")),)), read(str(path))).X.rows()
+    [('male',), ('female',)]
     """
     _check_form(schema, table)
+    new: tuple[NewValues, ...] = ()
     if isinstance(table, SparseTable):
         X, notes = _known_features(schema, table)
     else:
         assert isinstance(table, FrameTable)
         _check_columns(schema, table, with_target)
-        parts = [encode(table.frame[column.name], column) for column in schema.columns]
-        X, notes = np.hstack(parts) if parts else np.empty((len(table), 0)), _unknown_levels(schema, table)
-    every = Problem(X, np.empty(0), schema, table, np.arange(len(table)), notes)
+        X = require_polars().DataFrame([encode(table.frame[column.name], column) for column in schema.columns])
+        new = _new_values(schema, table)
+        notes = tuple(map(str, new))
+    every = Problem(X, np.empty(0), schema, table, np.arange(len(table)), notes, new)
+    if weight is not None:
+        every = _with_weights(every, weight)
     return _with_labels(every) if with_target else every
+
+
+def _with_weights(problem: Problem, name: str) -> Problem:
+    if not isinstance(problem.table, FrameTable):
+        raise BadInput("An SVMlight file has no column of weights: leave --weight out.")
+    if name not in problem.table.frame.columns:
+        raise BadInput(f"{problem.table.source.name} has no column {name!r} to weigh the rows by.")
+    weights = as_numbers(problem.table.frame[name]).to_numpy().astype(np.float64)
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        cell = problem.table.frame[name][int(wrong.argmax())]
+        raise BadInput(
+            f"Row {int(wrong.argmax()) + 1} holds {'nothing' if cell is None else repr(str(cell)[:40])} as its weight "
+            f"in {name!r}: give every row a number of at least 0."
+        )
+    kept = np.flatnonzero(weights > 0)
+    if not len(kept):
+        raise BadInput(f"Every weight in {name!r} is 0: give at least one row of each class a positive weight.")
+    lost = len(weights) - len(kept)
+    notes = problem.notes + ((f"{lost} rows of weight 0 were left out.",) if lost else ())
+    return replace(problem, X=problem.X[kept], rows=kept, notes=notes, weights=weights[kept])
 
 
 def _with_labels(problem: Problem) -> Problem:
     """y beside X; rows without a label are left out."""
-    text = label_text(problem.table, problem.schema.target)
+    every = label_text(problem.table, problem.schema.target)
+    text = [every[row] for row in problem.rows]
     kept = np.flatnonzero([cell is not None for cell in text])
     if not len(kept):
         raise BadInput(f"The target {problem.schema.target!r} is empty in every row.")
     lost = len(text) - len(kept)
     notes = problem.notes + ((f"{lost} rows without a target were left out.",) if lost else ())
     y = typed_labels([against_rest(text[i], problem.schema.positive) for i in kept])
-    return Problem(problem.X[kept], y, problem.schema, problem.table, kept, notes)
+    weights = None if problem.weights is None else problem.weights[kept]
+    return replace(problem, X=problem.X[kept], y=y, rows=problem.rows[kept], notes=notes, weights=weights)
 
 
 def _check_form(schema: Schema, table: Table) -> None:
@@ -97,18 +144,14 @@ def _check_columns(schema: Schema, table: FrameTable, with_target: bool) -> None
         )
 
 
-def _unknown_levels(schema: Schema, table: FrameTable) -> tuple[str, ...]:
-    """Categories without a feature are no error: they count as none of the known ones."""
-    notes = []
+def _new_values(schema: Schema, table: FrameTable) -> tuple[NewValues, ...]:
+    found = []
     for column in schema.columns:
         if column.kind == "category":
             seen = as_text(table.frame[column.name]).drop_nulls()
             new = seen.filter(~seen.is_in([*column.levels, *column.words]))
-            if len(new):
-                notes.append(
-                    f"Column {column.name!r}: {len(new)} cells such as {new[0][:40]!r} have no feature of their own."
-                )
-    return tuple(notes)
+            found += [NewValues(column.name, len(new), new[0], bool(column.words))] if len(new) else []
+    return tuple(found)
 
 
 def _known_features(schema: Schema, table: SparseTable) -> tuple[sp.csr_matrix, tuple[str, ...]]:

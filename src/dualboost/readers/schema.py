@@ -19,14 +19,9 @@ class Column:
     name: str
     kind: str
     levels: tuple[str, ...] = ()
-    """Of a category: the values that have a feature each, most frequent first; others have none."""
+    """Of a category: the values that are told apart, sorted."""
     words: tuple[str, ...] = ()
-    """Of numbers: cells that were taken as missing. Of a category: values that were seen but have no feature."""
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The features that it becomes."""
-        return tuple(f"{self.name} = {level}" for level in self.levels) if self.kind == "category" else (self.name,)
+    """Of numbers: cells that were taken as missing. Of a category: rare values, which count as one, as do new ones."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +31,9 @@ class Schema:
     Examples
     --------
     >>> from dualboost.readers import Column, Schema
-    >>> schema = Schema("survived", columns=(Column("age", "number"), Column("sex", "category", ("male",))))
+    >>> schema = Schema("survived", columns=(Column("age", "number"), Column("sex", "category", ("female", "male"))))
     >>> schema.features
-    ('age', 'sex = male')
+    ('age', 'sex')
     >>> Schema.from_json(schema.to_json()) == schema
     True
     """
@@ -55,7 +50,7 @@ class Schema:
         """The names of the columns of X."""
         if self.sparse:
             return tuple(f"feature {j}" for j in range(self.sparse))
-        return tuple(feature for column in self.columns for feature in column.features)
+        return tuple(column.name for column in self.columns)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -13,6 +13,7 @@ import numpy as np
 
 from dualboost.errors import BadInput
 from dualboost.readers.content import STDIN, Content, fetch
+from dualboost.readers.memory import CELL, Cost, check_memory
 from dualboost.readers.polars import require_polars
 from dualboost.readers.text import read_text
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     import scipy.sparse as sp
 
-__all__ = ["FrameTable", "Source", "SparseTable", "Table", "read"]
+__all__ = ["FrameTable", "Source", "SparseTable", "Table", "is_svmlight", "read", "sparse_table"]
 
 _SVMLIGHT = re.compile(rb"\s*[-+.\deE]+(\s+(qid:)?\d+:[-+.\deE]+)+\s*(#.*)?$")
 
@@ -93,8 +94,8 @@ def read(path: str, *, rows: int | None = None, encoding: str | None = None) -> 
     """
     content = fetch(path, rows)
     name = "standard input" if path == STDIN else path
-    if _is_svmlight(content):
-        return _sparse(content, name)
+    if is_svmlight(content.data):
+        return sparse_table(content, name)
     frame, form, notes = _frame(content, rows, encoding)
     if not frame.height or not frame.width:
         raise BadInput(f"{name} has a header but no rows: nothing can be learned from it.")
@@ -110,6 +111,8 @@ def _frame(content: Content, rows: int | None, encoding: str | None) -> tuple[pl
     pl = require_polars()
     head = content.data[:8]
     try:
+        if head.startswith((b"PAR1", b"ARROW1")):
+            _check_cells(content, rows)
         if head.startswith(b"PAR1"):
             return pl.read_parquet(io.BytesIO(content.data), n_rows=rows), "Parquet", ()
         if head.startswith(b"ARROW1"):
@@ -118,19 +121,31 @@ def _frame(content: Content, rows: int | None, encoding: str | None) -> tuple[pl
             return pl.read_ipc_stream(io.BytesIO(content.data), n_rows=rows), "Arrow stream", ()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise BadInput(f"{content.name} is damaged ({_first_line(error)}): take it from its source again.") from error
-    return read_text(content, rows, encoding)
+    frame, form = read_text(content, rows, encoding)
+    return frame, form.name, form.notes
+
+
+def _check_cells(content: Content, rows: int | None) -> None:
+    """A columnar file says how many cells it has before they are read."""
+    pl = require_polars()
+    lazy = (pl.scan_parquet if content.data.startswith(b"PAR1") else pl.scan_ipc)(io.BytesIO(content.data))
+    height = lazy.select(pl.len()).collect().item()
+    cells = len(lazy.collect_schema()) * (height if rows is None else min(rows, height))
+    check_memory(content.name, max(len(content.data), 1), Cost(1 + CELL * cells / max(len(content.data), 1)))
 
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n")[0].rstrip(".")
 
 
-def _is_svmlight(content: Content) -> bool:
-    lines = [line for line in content.data[:65536].split(b"\n") if line.strip() and not line.startswith(b"#")]
+def is_svmlight(data: bytes) -> bool:
+    """Whether the first line of a text looks like it."""
+    lines = [line for line in data[:65536].split(b"\n") if line.strip() and not line.startswith(b"#")]
     return bool(lines) and _SVMLIGHT.match(lines[0].rstrip()) is not None
 
 
-def _sparse(content: Content, name: str) -> SparseTable:
+def sparse_table(content: Content, name: str) -> SparseTable:
+    """Labels and features of every line."""
     from sklearn.datasets import load_svmlight_file
 
     try:

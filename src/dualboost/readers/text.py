@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dualboost.errors import BadInput
@@ -14,27 +15,53 @@ from dualboost.readers.polars import require_polars
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["read_text"]
+__all__ = ["Form", "as_utf8", "form_of", "parsed", "read_text"]
 
 _NAMES = {",": "CSV", ";": "CSV with semicolons", "\t": "TSV", "|": "CSV with bars"}
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$")
 _NO_HEADER = "The first row holds only numbers: the file has no header, its columns are numbered."
 
 
-def read_text(content: Content, rows: int | None, encoding: str | None) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
-    """A frame of strings, the format in words, what was noticed."""
-    pl = require_polars()
-    data = _as_utf8(content, encoding)
+@dataclass(frozen=True)
+class Form:
+    """How the cells of a text are written."""
+
+    separator: str
+    header: bool
+
+    @property
+    def name(self) -> str:
+        return _NAMES[self.separator]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return () if self.header else (_NO_HEADER,)
+
+
+def read_text(content: Content, rows: int | None, encoding: str | None) -> tuple[pl.DataFrame, Form]:
+    """A frame of strings, and how it was written."""
+    data = as_utf8(content, encoding)
+    form = form_of(data, content.suffix)
+    return parsed(content.name, data, form, rows), form
+
+
+def form_of(data: bytes, suffix: str) -> Form:
+    """Found out from the first line of a text in UTF-8."""
     start = data.lstrip(b"\r\n").split(b"\n", 1)[0].decode()
-    separator = _separator(start, content.suffix)
+    separator = _separator(start, suffix)
     first = next(csv.reader([start], delimiter=separator))
-    header = not all(_NUMBER.match(cell) or not cell.strip() for cell in first)
-    frame = _parsed(content.name, data, {"separator": separator, "has_header": header, "n_rows": rows})
-    frame.columns = _names(frame.columns, header)
+    return Form(separator, not all(_NUMBER.match(cell) or not cell.strip() for cell in first))
+
+
+def parsed(name: str, data: bytes, form: Form, rows: int | None = None, skipped: int = 0) -> pl.DataFrame:
+    """The cells of a text in UTF-8; `skipped` lines of the file came before these, less the header."""
+    pl = require_polars()
+    frame = _cells(Content(data, name), form, rows, skipped)
+    frame.columns = _names(frame.columns, form.header)
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # empty lines
-    if separator == ";":  # where numbers have a decimal comma
+    if form.separator == ";":  # where numbers have a decimal comma
         frame = frame.with_columns(pl.all().str.replace(r"^(\s*[-+]?\d+),(\d+\s*)$", "${1}.${2}"))
-    return frame, _NAMES[separator], () if header else (_NO_HEADER,)
+    return frame
 
 
 def _names(given: list[str], header: bool) -> list[str]:
@@ -43,21 +70,22 @@ def _names(given: list[str], header: bool) -> list[str]:
     return bare if len(set(bare)) == len(bare) else given
 
 
-def _parsed(name: str, data: bytes, options: dict) -> pl.DataFrame:
+def _cells(content: Content, form: Form, rows: int | None, skipped: int) -> pl.DataFrame:
     pl = require_polars()
+    name, options = content.name, {"separator": form.separator, "has_header": form.header, "n_rows": rows}
     try:
-        frame = pl.read_csv(io.BytesIO(data), infer_schema=False, **options)
+        frame = pl.read_csv(io.BytesIO(content.data), infer_schema=False, **options)
     except pl.exceptions.NoDataError as error:
         raise BadInput(f"{name} is empty: give a file with a header and rows.") from error
     except pl.exceptions.PolarsError as error:
-        _refuse_ragged(name, data, options["separator"])
+        _refuse_ragged(content, form.separator, skipped)
         raise BadInput(f"{name} is no readable CSV: {str(error).strip().splitlines()[0].rstrip('.')}.") from error
     if frame.width > 1 and frame[:, -1].null_count():  # a row that is too short ends in a missing cell
-        _refuse_ragged(name, data, options["separator"])
+        _refuse_ragged(content, form.separator, skipped)
     return frame
 
 
-def _as_utf8(content: Content, encoding: str | None) -> bytes:
+def as_utf8(content: Content, encoding: str | None) -> bytes:
     """The text in UTF-8, without a mark at its start."""
     try:
         if encoding is not None:
@@ -84,17 +112,18 @@ def _separator(line: str, suffix: str) -> str:
     return max(_NAMES, key=lambda mark: len(next(csv.reader([line], delimiter=mark), [])))
 
 
-def _refuse_ragged(name: str, data: bytes, separator: str) -> None:
+def _refuse_ragged(content: Content, separator: str, skipped: int) -> None:
     """Find the row whose length differs; without one, the missing cells are just missing."""
     csv.field_size_limit(1 << 30)  # texts may be long
-    reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline=""), delimiter=separator)
+    reader = csv.reader(io.TextIOWrapper(io.BytesIO(content.data), encoding="utf-8", newline=""), delimiter=separator)
     try:
         width = len(next(reader))
         for record in reader:
             if record and len(record) != width:
                 raise BadInput(
-                    f"{name} is ragged: line {reader.line_num} has {len(record)} cells, the first has {width}; "
-                    "mend that line or quote its cells."
+                    f"{content.name} is ragged: line {skipped + reader.line_num} has {len(record)} cells, "
+                    f"the first has {width}; mend that line or quote its cells."
                 )
     except csv.Error as error:
-        raise BadInput(f"{name} is no readable CSV: line {reader.line_num}: {error}.") from error
+        where = f"line {skipped + reader.line_num}"
+        raise BadInput(f"{content.name} is no readable CSV: {where}: {error}.") from error

@@ -1,18 +1,14 @@
-"""The pictures of a report: margins by class, certificate by round, step functions, what a vote was worth."""
+"""The pictures of a report: margins by class, certificate by round, what a vote was worth."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from dualboost.estimators.intervals import wilson
-from dualboost.inspection import shapes
-from dualboost.learners.stumps import StumpScores
 from dualboost.report.study import Study
 from dualboost.report.svg import Frame, svg
 
-__all__ = ["Curve", "calibration", "convergence", "curves", "margins"]
+__all__ = ["calibration", "convergence", "margins", "promises"]
 
 _BINS = 40
 _POINTS = 160
@@ -24,21 +20,22 @@ def margins(study: Study) -> str:
     model = study.model
     present = ~np.isnan(model.margins_)
     z, labels = model.margins_[present], study.y[present]
-    edges = np.linspace(z.min(), max(z.max(), z.min() + 1e-9), _BINS + 1)
-    up, down = (np.histogram(z[labels == label], edges)[0] for label in model.classes_)
+    spread = 0.0 if np.ptp(z) > 1e-6 else 0.01  # all the same: a bar of some width
+    edges = np.linspace(z.min() - spread, z.max() + spread, _BINS + 1)
+    up, down = (np.histogram(z[labels == label], edges)[0] for label in study.classes)
     low, high = _with_room(edges[0], edges[-1], study)
     frame = Frame((low, high), (-1.12 * max(down.max(), 1), 1.3 * max(up.max(), 1)))
     parts = [frame.axes("margin of a training row", "rows", y_absolute=True)]
     for k in range(_BINS):
         part = (float(edges[k]), float(edges[k + 1]))
-        for counts, sign, kind, label in ((up, 1, "first", model.classes_[0]), (down, -1, "second", model.classes_[1])):
+        for counts, sign, kind, label in ((up, 1, "first", study.classes[0]), (down, -1, "second", study.classes[1])):
             if counts[k]:
                 words = f"margin {part[0]:.3f} to {part[1]:.3f}: {counts[k]} rows of {label}"
                 parts.append(frame.box(part, (0, sign * int(counts[k])), kind, words))
     if low < 0 < high:
         parts.append(frame.vertical(0.0, "zero"))
     parts += _interval(study, frame)
-    first, second = model.classes_
+    first, second = study.classes
     return svg(frame, f"Margins of the training rows: {first} upwards, {second} downwards.", parts)
 
 
@@ -59,8 +56,11 @@ def _interval(study: Study, frame: Frame) -> list[str]:
     if not _certified(study):
         return []
     certificate = study.model.certificate_
-    reached = frame.vertical(certificate.objective, "reached", f"soft margin {certificate.objective:.4f}", 0, "end")
-    return [reached, frame.vertical(certificate.bound, "bound", f"no vote exceeds {certificate.bound:.4f}", 0, "start")]
+    left, right = frame.share(certificate.objective) < 0.45, frame.share(certificate.bound) > 0.55
+    words = f"soft margin {certificate.objective:.4f}", f"no vote exceeds {certificate.bound:.4f}"
+    reached = frame.vertical(certificate.objective, "reached", words[0], 0, "start" if left else "end")
+    bound = frame.vertical(certificate.bound, "bound", words[1], int(left or right), "end" if right else "start")
+    return [reached, bound]
 
 
 def convergence(study: Study) -> str:
@@ -94,57 +94,9 @@ def _course(history) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _between(rounds: np.ndarray, k: int) -> float:
-    """The border, on a logarithmic scale, between round k and the next."""
-    k = min(max(k, 0), len(rounds) - 1)
-    return float(np.sqrt(rounds[k] * rounds[min(k + 1, len(rounds) - 1)])) if len(rounds) > 1 else 1.0
-
-
-@dataclass(frozen=True)
-class Curve:
-    """The step function of one feature."""
-
-    name: str
-    share: float
-    picture: str
-
-
-def curves(study: Study, count: int = 12) -> list[Curve]:
-    """The features with the largest shares of the vote, on one scale; nothing for votes that are not of stumps."""
-    model = study.model
-    scores = model.predictor_
-    if not isinstance(scores, StumpScores) or not len(scores.features):
-        return []
-    top = np.argsort(-model.feature_importances_, kind="stable")[: min(count, len(scores.features))]
-    steps = {shape.feature: (shape.edges, shape.values) for shape in shapes(model) if shape.feature in top}
-    size = 1.08 * max(float(np.abs(values).max()) for _, values in steps.values()) or 1.0
-    return [
-        Curve(study.features[f], float(model.feature_importances_[f]), _step_picture(study, f, steps[f], size))
-        for f in map(int, top)
-    ]
-
-
-def _step_picture(study: Study, feature: int, steps: tuple[np.ndarray, np.ndarray], size: float) -> str:
-    cuts, values = steps
-    reach = 0.12 * float(np.ptp(cuts)) if len(cuts) > 1 else 0.5 * max(abs(float(cuts[0])), 1e-9) if len(cuts) else 0.5
-    inner = cuts if len(cuts) else np.array([0.0])
-    borders = np.concatenate([[inner[0] - reach], cuts, [inner[-1] + reach]])
-    frame = Frame((float(borders[0]), float(borders[-1])), (-size, size), width=360, height=220)
-    second = study.model.classes_[1]
-    parts = [frame.axes(study.features[feature], f"vote for {second}"), frame.line(borders[[0, -1]], [0, 0], "zero")]
-    xs, ys = np.repeat(borders, 2)[1:-1], np.repeat(values, 2)
-    parts += [frame.area(xs, np.zeros_like(ys), ys, "between"), frame.line(xs, ys, "reached")]
-    for k, value in enumerate(values):
-        where = _where(study.features[feature], cuts, k)
-        parts.append(frame.strip((float(borders[k]), float(borders[k + 1])), f"{where}: {value:+.4f} for {second}"))
-    return svg(frame, f"Step function of {study.features[feature]}.", parts)
-
-
-def _where(name: str, cuts: np.ndarray, k: int) -> str:
-    if not len(cuts):
-        return f"{name} is known"
-    if k == 0:
-        return f"{name} up to {cuts[0]:.6g}"
-    return f"{name} above {cuts[k - 1]:.6g}" + (f" up to {cuts[k]:.6g}" if k < len(cuts) else "")
+    """The border, on a logarithmic scale, between round k and the next; the first and the last have one border each."""
+    k, after = (min(max(place, 0), len(rounds) - 1) for place in (k, k + 1))
+    return float(np.sqrt(rounds[k] * rounds[after]))
 
 
 def calibration(study: Study) -> str:
@@ -157,12 +109,17 @@ def calibration(study: Study) -> str:
     frame = Frame((min(votes) - room, max(votes) + room), (-0.02, 1.02))
     parts = [frame.axes(f"vote for {second} of models that have not seen the row", f"were {second}", y_percent=True)]
     parts += [frame.vertical(0.0, "zero")] if frame.x[0] < 0 < frame.x[1] else []
-    parts += [frame.line(*_promised(study, frame), "bound")] if hasattr(study.model, "link_") else []
+    parts += [frame.line(*_promised(study, frame), "bound")] if promises(study) else []
     for part, vote, share in zip(groups, votes, shares, strict=True):
         words = f"{len(part)} rows with a mean vote of {vote:+.3f}: {share.value:.0%} were {second} "
         words += f"(95% interval {share.low:.0%} to {share.high:.0%})"
         parts += [frame.bar(vote, (share.low, share.high), "error"), frame.dot(vote, share.value, "point", words)]
     return svg(frame, f"Share of {second} among held-out rows, by the strength of the vote.", parts)
+
+
+def promises(study: Study) -> bool:
+    """Whether the votes of held-out rows are on the scale of the model's probabilities; those of several are not."""
+    return hasattr(study.model, "link_") and study.names is None
 
 
 def _promised(study: Study, frame: Frame) -> tuple[np.ndarray, np.ndarray]:

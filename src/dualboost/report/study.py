@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,29 @@ class Study:
     """How the model was made: names and values for a table."""
     commands: tuple[str, ...] = ()
     """How to make it again and how to use it."""
-    diagnosis: Any = None
-    """What `dualboost.diagnose` found about votes of stumps, where it was asked."""
+    diagnoses: Mapping[str, Any] = field(default_factory=dict)
+    """What `dualboost.diagnose` found about votes of stumps, by what was asked; of two classes one, without a name."""
     rows: np.ndarray | None = None
     """The row of the file, from 0, of each row of y; None where they are the same."""
+    names: tuple[str, str] | None = None
+    """Of the two classes, where the model does not know them."""
+
+    @property
+    def classes(self) -> tuple:
+        """What the model tells apart."""
+        return self.names or tuple(self.model.classes_.tolist())
+
+    def parts(self) -> tuple[Study, ...]:
+        """Of several classes: a study of each against the rest, largest first; of two none."""
+        counts = {label: int(np.sum(self.y == label)) for label in self.classes}
+        order = sorted(range(len(self.classes)), key=lambda k: -counts[self.classes[k]])
+        return tuple(self._part(k) for k in order) if hasattr(self.model, "estimators_") else ()
+
+    def _part(self, k: int) -> Study:
+        label, held = self.classes[k], self.held_out
+        names = ("the rest", str(label))
+        own = (held.truth == k).astype(int)
+        judged = HeldOut(np.array(names), own, held.votes[:, k], held.folds, held.weights)
+        y = np.where(self.y == label, names[1], names[0])
+        title, model = f"{label} against the rest", self.model.estimators_[k]
+        return replace(self, title=title, model=model, y=y, held_out=judged, suspects=(), names=names)

@@ -13,6 +13,7 @@ from math import ceil, floor, log10
 __all__ = ["Frame", "svg", "ticks"]
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 14, 40
+_LETTERS = 20  # of a label beside a bar
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class Frame:
     def py(self, value: float) -> float:
         low, high = self.y
         return round(self.height - _BOTTOM - (value - low) / ((high - low) or 1) * (self.height - _TOP - _BOTTOM), 1)
+
+    def share(self, x: float) -> float:
+        """How far from the left a number is, from 0 to 1."""
+        return (self.px(x) - _LEFT) / (self.width - _LEFT - _RIGHT)
 
     def line(self, xs: Iterable[float], ys: Iterable[float], kind: str) -> str:
         points = " ".join(f"{self.px(x)},{self.py(y)}" for x, y in zip(xs, ys, strict=True))
@@ -67,21 +72,33 @@ class Frame:
         at = self.px(x)
         return f'<line class="{kind}" x1="{at}" x2="{at}" y1="{self.py(y[0])}" y2="{self.py(y[1])}"/>'
 
-    def axes(self, x_name: str, y_name: str, y_percent: bool = False, y_absolute: bool = False) -> str:
-        """Ticks, their numbers, the names of both axes."""
+    def across(self, x_name: str) -> str:
+        """Ticks, their numbers and the name of the axis below; nothing at the side."""
         bottom, right = self.height - _BOTTOM, self.width - _RIGHT
         parts = [f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}"/>']
         for value in ticks(*self.x, log=self.log_x):
             parts.append(
                 f'<text class="tick" x="{self.px(value)}" y="{bottom + 16}" text-anchor="middle">{value:g}</text>'
             )
+        parts.append(f'<text class="name" x="{right}" y="{self.height - 6}" text-anchor="end">{escape(x_name)}</text>')
+        return "".join(parts)
+
+    def beside(self, y: float, text: str, side: str) -> str:
+        """Words beside the middle, at this height; cut where they would not fit."""
+        at = self.px(sum(self.x) / 2) + (-6 if side == "end" else 6)
+        short = text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…"
+        return f'<text class="label" x="{at:.1f}" y="{self.py(y) + 4:.1f}" text-anchor="{side}">{escape(short)}</text>'
+
+    def axes(self, x_name: str, y_name: str, y_percent: bool = False, y_absolute: bool = False) -> str:
+        """Ticks, their numbers, the names of both axes."""
+        bottom, right = self.height - _BOTTOM, self.width - _RIGHT
+        parts = [self.across(x_name)]
         for value in ticks(*self.y, count=4):
             number = f"{value:.0%}" if y_percent else f"{abs(value) if y_absolute else value:g}"
             at = self.py(value)
             parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{at}" y2="{at}"/>')
             parts.append(f'<text class="tick" x="{_LEFT - 7}" y="{at + 4}" text-anchor="end">{number}</text>')
         middle = (_TOP + bottom) / 2
-        parts.append(f'<text class="name" x="{right}" y="{self.height - 6}" text-anchor="end">{escape(x_name)}</text>')
         parts.append(
             f'<text class="name" x="14" y="{middle}" text-anchor="middle" '
             f'transform="rotate(-90 14 {middle})">{escape(y_name)}</text>'

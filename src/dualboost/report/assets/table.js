@@ -1,4 +1,5 @@
 "use strict";
+addEventListener("beforeprint", () => document.querySelectorAll("details.class").forEach((part) => { part.open = true; }));
 (() => {
   const table = document.getElementById("rows");
   if (!table) return;

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dualboost.estimators.frame_input import frame_numbers
-from dualboost.estimators.frames import as_frame
+from dualboost.frames import as_frame, frame_numbers
 
 __all__ = ["coded", "rows_of"]
 

@@ -2,6 +2,7 @@
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   for (const part of document.querySelectorAll("pre, .table-wrapper")) part.tabIndex = 0;
+  for (const title of document.querySelectorAll("[role=heading]:not([aria-level])")) title.setAttribute("aria-level", "2");
   document.querySelector(".sidebar-drawer")?.setAttribute("aria-label", "All pages");
   document.querySelector(".toc-drawer")?.setAttribute("aria-label", "On this page");
   if (!document.querySelector("h1")) {

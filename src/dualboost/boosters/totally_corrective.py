@@ -20,8 +20,7 @@ from dualboost.master import L1Ball, descend
 __all__ = ["ERLPBoost", "TotallyCorrective", "rounds_needed"]
 
 _SHARE = 0.1  # of the gap, left to the next round
-_COLUMNS = 5
-_CELLS = 2500  # of columns, that cost little beside what a round costs anyway
+_COLUMNS = 10
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,7 @@ class TotallyCorrective(Booster):
     ----------
     columns : int, optional
         How many hypotheses to add a round. More make fewer rounds, each a little dearer; 1 is the paper's method. By
-        default five, or an eighth of those in use where that is more: a large ensemble is found in few large rounds.
-        Below five hundred rows more, for there a column costs less than a round.
+        default ten, or an eighth of those in use where that is more: a large ensemble is found in few large rounds.
     smoothing : {"halving", "fixed"}
         A coarse smoothing, halved each time its own accuracy is reached, and weights that are nearly the best; or the
         smoothing that the accuracy asked needs, from the start, and the best weights, as in the paper.
@@ -65,7 +63,8 @@ class TotallyCorrective(Booster):
 
     @staticmethod
     def _enough(state: State) -> int:
-        return max(_COLUMNS, int(np.count_nonzero(state.w)) // 8, _CELLS // len(state.d))
+        # By the weights in use, not by the rows: weight k must stay the same as k copies.
+        return max(_COLUMNS, int(np.count_nonzero(state.w)) // 8)
 
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
         return reached(game, state.certificate)

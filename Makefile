@@ -46,7 +46,7 @@ $(VENV)/%-group: $(VENV)/bin/python pyproject.toml
 $(VENV)/browser: $(VENV)/bin/python pyproject.toml
 	@$(BIN)/pip install --quiet --group browser --group docs || echo "No playwright: tests in a browser are skipped."
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-	  { apt-get update && apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 || \
+	  { timeout 120 apt-get update && timeout 300 apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 || \
 	  echo "No chromium could be installed: tests in a browser are skipped."
 	@touch $@
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -213,6 +215,14 @@ LOSSES = {
 
 
 # ---- learners -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ctrl_c():
+    """ctrl_c(after=seconds) presses Ctrl-C; the handler is Python's own, whatever this process has set."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda after: threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
+    signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 @dataclass(frozen=True)

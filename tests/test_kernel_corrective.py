@@ -1,9 +1,5 @@
 """The compiled rounds of the corrective booster give the bits of the Python booster that calls the single kernels."""
 
-import os
-import signal
-import threading
-import time
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -239,11 +235,11 @@ def test_no_improvement_is_told():
     assert result["objectives"].tolist() == [2.0] * 3 and result["bounds"].tolist() == [-2.0] * 3
 
 
-def test_an_interrupt_returns_what_is_done():
+def test_an_interrupt_returns_what_is_done(ctrl_c):
     game = game_of("reals", "one cap", 2_000, tol=1e-4)
     state = first_state(game)
-    threading.Thread(target=lambda: (time.sleep(0.2), os.kill(os.getpid(), signal.SIGINT))).start()
-    result = one_call(game, state, 10**9, accuracy=(0.0, 0.0))
+    ctrl_c(after=0.2)
+    result = one_call(game, state, 10**6, accuracy=(0.0, 0.0))
     assert isinstance(result["interrupt"], KeyboardInterrupt) and not result["reached"]
     done = len(result["keep"])
     assert done == len(result["edges"]) > 0

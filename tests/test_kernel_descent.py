@@ -1,9 +1,5 @@
 """Compiled rounds of coordinate descent: the margins, weights and stumps of the rounds played one by one."""
 
-import os
-import signal
-import threading
-import time
 from itertools import islice
 
 import numpy as np
@@ -274,10 +270,10 @@ def one_call(game, **changed):
     return kernels.descent_rounds(**(arguments | changed))
 
 
-def test_an_interrupt_returns_what_is_done():
+def test_an_interrupt_returns_what_is_done(ctrl_c):
     game = game_of("reals", 5000, tol=1e-12)
-    threading.Thread(target=lambda: (time.sleep(0.2), os.kill(os.getpid(), signal.SIGINT))).start()
-    result = one_call(game, rounds=10**9, settings=(1e-6, 0.0, 0.0, False))
+    ctrl_c(after=0.2)
+    result = one_call(game, rounds=10**6, settings=(1e-6, 0.0, 0.0, False))
     assert isinstance(result["interrupt"], KeyboardInterrupt) and not result["reached"]
     done = len(result["steps"])
     assert done == len(result["edges"]) > 0

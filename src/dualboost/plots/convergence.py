@@ -138,7 +138,8 @@ def _annotate_gap(ax: Axes, last: int, certificate) -> None:
     """The interval that is left, from the certificate itself, its size above it, or below where it is high."""
     ax.plot([last, last], [certificate.objective, certificate.bound], color=INK, linewidth=2.5, solid_capstyle="butt")
     low, high = ax.get_ylim()
-    above = certificate.bound < low + 0.6 * (high - low)
+    # A short run leaves no room above it: there the names of the curves end.
+    above = last >= _FEW and certificate.bound < low + 0.6 * (high - low)
     end, shift = (certificate.bound, 0.15) if above else (certificate.objective, -0.15)
     gap = max(certificate.gap, 0.0)  # rounding may leave -1e-16
     relative = f"\n({gap / certificate.objective:.1%} of the margin)" if certificate.objective > 0 else ""

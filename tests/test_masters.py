@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.linalg import cython_lapack
 from scipy.optimize import linprog, nnls
 
 import reference
+from dualboost import kernels
 from dualboost.losses import SoftMargin
 from dualboost.master import EdgeProgram, L1Ball, descend, entropy_projection, l1_quadratic, nonnegative_quadratic
 from dualboost.rows import Rows
@@ -44,6 +46,16 @@ def test_l1_quadratic_meets_its_conditions(seed, budget):
     used, price = x != 0, np.abs(slope).max()
     assert used.any() and np.all(slope[used] * np.sign(x[used]) >= price - 1e-6 * np.abs(c).max())
     assert price <= 1e-6 * np.abs(c).max() or mass >= budget * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("function", "sentence"), [("dpotrf", "same length"), ("dposv", "dpotrf")])
+def test_the_compiled_quadratic_checks_what_it_is_given(function, sentence):
+    """Arrays that do not fit together; a function of LAPACK that takes other arguments."""
+    c = np.ones(3 if function == "dpotrf" else 2)
+    with pytest.raises(ValueError, match=sentence):
+        kernels.minimise_quadratic(
+            np.eye(2), c, 1.0, np.zeros(2, bool), np.zeros(2), cython_lapack.__pyx_capi__[function]
+        )
 
 
 def edge_constraints(seed: int, m: int, n: int, nu: float):

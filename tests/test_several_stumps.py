@@ -82,13 +82,3 @@ def test_fewer_rounds_on_few_features():
 def test_the_boundary(sums, cuts, price, sentence):
     with pytest.raises(ValueError, match=sentence):
         kernels.stump_runs(sums, cuts, False, price)
-    with pytest.raises(ValueError, match="dposv"):
-        kernels.minimise_quadratic(np.eye(2), np.ones(2), 1.0, np.zeros(2, bool), np.zeros(2), _other_capsule())
-    with pytest.raises(ValueError, match="same length"):
-        kernels.minimise_quadratic(np.eye(2), np.ones(3), 1.0, np.zeros(2, bool), np.zeros(2), _other_capsule())
-
-
-def _other_capsule():
-    from scipy.linalg import cython_lapack
-
-    return cython_lapack.__pyx_capi__["dpotrf"]

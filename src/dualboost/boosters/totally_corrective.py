@@ -19,8 +19,8 @@ from dualboost.master import L1Ball, descend
 
 __all__ = ["ERLPBoost", "TotallyCorrective", "rounds_needed"]
 
-_SHARE = 0.1  # of the gap, left to the next round
-_COLUMNS = 10
+_SHARE = 0.25  # of the gap, left to the next round
+_COLUMNS = 15
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class TotallyCorrective(Booster):
     ----------
     columns : int, optional
         How many hypotheses to add a round. More make fewer rounds, each a little dearer; 1 is the paper's method. By
-        default ten, or an eighth of those in use where that is more: a large ensemble is found in few large rounds.
+        default fifteen, or an eighth of those in use where that is more: a large ensemble is found in few large rounds.
     smoothing : {"halving", "fixed"}
         A coarse smoothing, halved each time its own accuracy is reached, and weights that are nearly the best; or the
         smoothing that the accuracy asked needs, from the start, and the best weights, as in the paper.

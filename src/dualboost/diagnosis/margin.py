@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dualboost.boosters import LPBoost
+from dualboost.boosters import LPBoost, TotallyCorrective
 from dualboost.diagnosis.finding import Verdict
-from dualboost.game import Game, Pool, State
+from dualboost.game import Certificate, Game, Pool, State
 from dualboost.learners import Oracle
 from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
@@ -24,7 +24,8 @@ __all__ = ["LISTED", "largest_margin"]
 LISTED = 1_000_000
 """Entries of a matrix up to which a linear program over all of it is quick."""
 
-_GAMMA_ROWS, _GAMMA_ROUNDS, _GAMMA_ACCURACY = 2_000, 50, 0.01  # the largest margin over a class is a program too
+_ACCURACY, _ROUNDS = 0.01, 200
+_WORK = 1.5e10  # rows x (hypotheses in use)^2, added up over the rounds: well below a minute, and the same on every machine
 
 
 def largest_margin(oracle: Oracle, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> tuple[float, float]:
@@ -32,16 +33,30 @@ def largest_margin(oracle: Oracle, hypotheses: Sequence[Hypothesis], verdict: Ve
     if verdict.on.any():
         return 0.0, 0.0
     reached, bound = max(float(verdict.margins.min()), 0.0), _least_edge(oracle, verdict.margins)
-    listed = isinstance(oracle, MatrixOracle) and np.prod(oracle.A.shape) <= LISTED
-    if not verdict.off.all() or not (listed or len(oracle.rows) <= _GAMMA_ROWS):
+    if not verdict.off.all():
         return reached, bound
-    game = Game(
-        SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9, rtol=0.0 if listed else _GAMMA_ACCURACY
-    )
-    booster = LPBoost()
-    start = booster.start(game, None if listed else _as_state(game, hypotheses, verdict))
-    certificate = play(game, booster, 10 * len(hypotheses) if listed else _GAMMA_ROUNDS, start).certificate
+    listed = isinstance(oracle, MatrixOracle) and np.prod(oracle.A.shape) <= LISTED
+    certificate = _of_listed(oracle) if listed else _of_class(oracle, hypotheses, verdict)
     return max(reached, certificate.objective), min(bound, certificate.bound)
+
+
+def _of_listed(oracle: MatrixOracle) -> Certificate:
+    """To the last digits: a linear program holds all columns."""
+    game = Game(SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9)
+    return play(game, LPBoost(), 10 * oracle.A.shape[1]).certificate
+
+
+def _of_class(oracle: Oracle, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> Certificate:
+    """To a hundredth of it, or as far as a fixed amount of work goes."""
+    game = Game(SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9, rtol=_ACCURACY)
+    booster, spent = TotallyCorrective(), 0
+
+    def enough(state: State) -> str | None:
+        nonlocal spent
+        spent += len(game.rows) * int(np.count_nonzero(state.w)) ** 2
+        return "the work set aside for the largest margin is spent" if spent > _WORK else None
+
+    return play(game, booster, _ROUNDS, booster.start(game, _as_state(game, hypotheses, verdict)), enough).certificate
 
 
 def _as_state(game: Game, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> State:

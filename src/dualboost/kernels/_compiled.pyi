@@ -308,7 +308,7 @@ def stump_runs(code_sums: _Doubles, cuts: int, missing: bool, price: float) -> l
 # ---- quadratics
 
 def minimise_quadratic(
-    H: _Doubles, c: _Doubles, budget: float, directed: NDArray[np.bool], x: _Doubles, posv: CapsuleType
+    H: _Doubles, c: _Doubles, budget: float, directed: NDArray[np.bool], x: _Doubles, potrf: CapsuleType
 ) -> bool: ...
 
 # ---- diagrams

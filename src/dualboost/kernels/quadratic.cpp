@@ -1,19 +1,17 @@
 // A convex quadratic over the l1 ball or over x >= 0, by an active set (in the manner of Lawson and Hanson).
-// The faces have tens of coordinates and are visited thousands of times: in Python the calls would cost more than the
-// arithmetic. The linear systems are LAPACK's, by the function pointer that SciPy publishes.
-#include "common.hpp"
+// The faces have tens or hundreds of coordinates and are visited thousands of times: in Python the calls would cost more
+// than the arithmetic, and a factor made anew for each face more than all the rest.
+#include "cholesky.hpp"
 
 namespace dualboost {
 namespace {
 
-using Posv = void (*)(char *, int *, int *, double *, int *, double *, int *, int *);
-
 // SciPy names its capsules by their C types, where its own name of double is mangled.
-Posv posv_of(const nb::capsule &capsule) {
+Potrf potrf_of(const nb::capsule &capsule) {
     const std::string name = capsule.name() ? capsule.name() : "";
-    require(name.rfind("void (char *, int *, int *, ", 0) == 0 && std::count(name.begin(), name.end(), ',') == 7,
-            "posv is the capsule of dposv in scipy.linalg.cython_lapack.");
-    return reinterpret_cast<Posv>(capsule.data());
+    require(name.rfind("void (char *, int *, ", 0) == 0 && std::count(name.begin(), name.end(), ',') == 4,
+            "potrf is the capsule of dpotrf in scipy.linalg.cython_lapack.");
+    return reinterpret_cast<Potrf>(capsule.data());
 }
 
 struct Quadratic {
@@ -21,13 +19,13 @@ struct Quadratic {
     int n;
     double budget, ridge;
     const bool *directed;  // x >= 0 there
-    Posv posv;
+    Potrf potrf;
 };
 
 class Faces {
   public:
     Faces(const Quadratic &problem, double *x)
-        : p(problem), x(x), slope(problem.n), sign(problem.n), used(), matrix(), target() {
+        : p(problem), x(x), slope(problem.n), sign(problem.n), factor(p.H, p.n, p.ridge, p.potrf), used(factor.used()) {
         for (int j = 0; j < p.n; ++j) sign[j] = x[j] > 0 ? 1 : x[j] < 0 ? -1 : 0;
     }
 
@@ -51,46 +49,40 @@ class Faces {
     const Quadratic &p;
     double *x;
     std::vector<double> slope;
-    std::vector<int> sign, used;
-    std::vector<double> matrix, target;  // of the face; the second column of `target` is the pull of the budget
+    std::vector<int> sign;
+    Cholesky factor;
+    const std::vector<int> &used;
+    std::vector<double> target, pull;  // over the face: where to go, and how the budget pulls at it
 
     // Moves x to the minimiser over the coordinates of these signs, dropping those that turn.
     bool minimise_on_face(bool at_once, double &price) {
         while (true) {
-            used.clear();
-            for (int j = 0; j < p.n; ++j)
-                if (sign[j]) used.push_back(j);
+            if (!factor.follow([this](int j) { return sign[j] != 0; })) return false;
             if (used.empty()) return true;
-            if (!solve_face(price)) return false;
+            solve_face(price);
             if (at_once ? !drop_turned() : !walk_to_turn()) return true;
             price = 0.0;
         }
     }
 
     // target = argmin over the face with sum(sign * x) <= budget; the price is the multiplier of that constraint.
-    bool solve_face(double &price) {
-        int k = static_cast<int>(used.size()), two = 2, failed = 0;
-        char triangle = 'U';  // ours by rows is LAPACK's by columns
-        matrix.resize(static_cast<size_t>(k) * k);
-        target.resize(static_cast<size_t>(2) * k);
-        for (int a = 0; a < k; ++a) {
-            const double *row = p.H + static_cast<int64_t>(used[a]) * p.n;
-            double *out = matrix.data() + static_cast<int64_t>(a) * k;
-            for (int b = 0; b <= a; ++b) out[b] = row[used[b]];
-            out[a] += p.ridge;
+    void solve_face(double &price) {
+        const size_t k = used.size();
+        target.resize(k);
+        pull.resize(k);
+        for (size_t a = 0; a < k; ++a) {
             target[a] = p.c[used[a]];
-            target[k + a] = sign[used[a]];
+            pull[a] = sign[used[a]];
         }
-        p.posv(&triangle, &k, &two, matrix.data(), &k, target.data(), &k, &failed);
-        if (failed) return false;
+        factor.solve(target.data());
+        factor.solve(pull.data());
         double mass = 0.0, pulled = 0.0;
-        for (int a = 0; a < k; ++a) {
+        for (size_t a = 0; a < k; ++a) {
             mass += sign[used[a]] * target[a];
-            pulled += sign[used[a]] * target[k + a];
+            pulled += sign[used[a]] * pull[a];
         }
         price = std::max(0.0, (mass - p.budget) / pulled);
-        for (int a = 0; a < k; ++a) target[a] -= price * target[k + a];
-        return true;
+        for (size_t a = 0; a < k; ++a) target[a] -= price * pull[a];
     }
 
     bool turns(size_t a) const { return target[a] * sign[used[a]] < 0; }
@@ -158,7 +150,7 @@ class Faces {
 
 // x, in place: argmin of x'Hx/2 - c'x over |x|_1 <= budget, x >= 0 where directed; false if H is not convex.
 bool minimise_quadratic(Grid<const double> H, Vector<const double> c, double budget, Vector<const bool> directed,
-                        Vector<double> x, nb::capsule posv) {
+                        Vector<double> x, nb::capsule potrf) {
     const size_t n = x.shape(0);
     require(n < (1u << 15), "A quadratic has at most 32,767 variables.");
     require(H.shape(0) == n && H.shape(1) == n && c.shape(0) == n && directed.shape(0) == n,
@@ -166,7 +158,7 @@ bool minimise_quadratic(Grid<const double> H, Vector<const double> c, double bud
     require(budget > 0, "The budget must be positive.");
     double largest = 1.0;
     for (size_t j = 0; j < n; ++j) largest = std::max(largest, H.data()[j * n + j]);
-    const Quadratic problem{H.data(), c.data(), static_cast<int>(n), budget, 1e-13 * largest, directed.data(), posv_of(posv)};
+    const Quadratic problem{H.data(), c.data(), static_cast<int>(n), budget, 1e-13 * largest, directed.data(), potrf_of(potrf)};
     nb::gil_scoped_release free;
     return Faces(problem, x.data()).run();
 }
@@ -175,7 +167,7 @@ bool minimise_quadratic(Grid<const double> H, Vector<const double> c, double bud
 
 void bind_quadratic(nb::module_ &m) {
     m.def("minimise_quadratic", &minimise_quadratic, nb::arg("H").noconvert(), nb::arg("c").noconvert(),
-          nb::arg("budget"), nb::arg("directed").noconvert(), nb::arg("x").noconvert(), nb::arg("posv"));
+          nb::arg("budget"), nb::arg("directed").noconvert(), nb::arg("x").noconvert(), nb::arg("potrf"));
 }
 
 }  // namespace dualboost

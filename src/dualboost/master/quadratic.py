@@ -11,7 +11,7 @@ from dualboost import kernels
 
 __all__ = ["L1Ball", "l1_quadratic", "nonnegative_quadratic"]
 
-_POSV = cython_lapack.__pyx_capi__["dposv"]
+_POTRF = cython_lapack.__pyx_capi__["dpotrf"]
 
 
 class L1Ball(NamedTuple):
@@ -34,7 +34,7 @@ def l1_quadratic(H: np.ndarray, c: np.ndarray, ball: L1Ball, start: np.ndarray) 
     """
     x = np.array(start, dtype=np.float64)
     directed = np.zeros(len(x), dtype=bool) if ball.directed is None else np.ascontiguousarray(ball.directed)
-    if not kernels.minimise_quadratic(np.ascontiguousarray(H), c, ball.budget, directed, x, _POSV):
+    if not kernels.minimise_quadratic(np.ascontiguousarray(H), c, ball.budget, directed, x, _POTRF):
         raise np.linalg.LinAlgError("The quadratic is not convex: its matrix is not positive definite.")
     return x
 

@@ -114,6 +114,11 @@ def searched_step(game: Game, state: State, answer: Answer, loss: Loss, target: 
 
 def first_state(game: Game, smoothing: str, previous: State | None) -> State:
     """Nothing in the ensemble, or what another run left; `memory` holds the accuracy that the smoothing is made for."""
+    if not np.isfinite(game.budget):
+        raise ValueError(
+            "This booster shares out a budget, which must be finite: give one, or take CoordinateDescent() for a vote "
+            "without limits."
+        )
     accuracy = game.tol if smoothing == "fixed" else max(game.tol, 0.5 * game.budget)
     loss = game.loss.smoothed(accuracy)
     if previous is not None:

@@ -1,9 +1,9 @@
 """LPBoost: column generation on the soft-margin linear program.
 
 Demiriz, Bennett & Shawe-Taylor; Mitsuboshi et al., section 5. Each round solves the program over the hypotheses met so
-far and asks for the ones with the largest edge under its row weights. Those weights are a corner of the optimal ones and
-jump about between rounds; the entropy-regularised program over the same hypotheses has weights in the middle, and asking
-there needs fewer rounds.
+far and asks for the ones with the largest edge under its row weights. Those weights are a corner of the optimal ones
+and jump about between rounds; the entropy-regularised program over the same hypotheses has weights in the middle, and
+asking there needs fewer rounds.
 """
 
 from __future__ import annotations

@@ -21,6 +21,9 @@ __all__ = ["ERLPBoost", "TotallyCorrective", "rounds_needed"]
 
 _SHARE = 0.25  # of the gap, left to the next round
 _COLUMNS = 15
+_STILL = 1e-13  # of the budget: a move that rounding makes
+
+STILL = "no weight moves any more: the learner names nothing better, or rounding allows no smaller gap"
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,12 @@ class TotallyCorrective(Booster):
         # While the smoothing is coarse an exact answer is not worth its time.
         share = 0.0 if self.smoothing == "fixed" else _SHARE
         inner = max(accuracy / 100, share * smoothed_gap(game, state, answer))
-        w[used], z, d = descend(loss, columns, w[used], L1Ball(game.budget, directed), inner)
-        return replace(state, w=w, z=z, d=d, loss=loss, t=state.t + 1, memory=accuracy)
+        before = w[used]
+        w[used], z, d = descend(loss, columns, before, L1Ball(game.budget, directed), inner)
+        # The same smoothing and the same weights: the next round would be this one again.
+        still = accuracy == state.memory and np.abs(w[used] - before).sum() <= _STILL * game.budget
+        status = STILL if still else ""
+        return replace(state, w=w, z=z, d=d, loss=loss, t=state.t + 1, memory=accuracy, status=status)
 
     def burst(self, game: Game, state: State, count: int) -> Burst | None:
         return None

@@ -31,7 +31,7 @@ class Faces {
 
     // From face to face. Each visit to a new face lowers the value, which makes it end. False: H is not convex.
     bool run() {
-        double largest = 1.0;
+        double largest = 0.0;
         for (int j = 0; j < p.n; ++j) largest = std::max(largest, std::abs(p.c[j]));
         for (int visit = 0; visit < 20 * p.n + 20; ++visit) {
             // All at once finds most of the face; one by one is what is sure to end.
@@ -76,13 +76,23 @@ class Faces {
         }
         factor.solve(target.data());
         factor.solve(pull.data());
-        double mass = 0.0, pulled = 0.0;
-        for (size_t a = 0; a < k; ++a) {
-            mass += sign[used[a]] * target[a];
-            pulled += sign[used[a]] * pull[a];
-        }
+        const double mass = along_signs(target), pulled = along_signs(pull);
         price = std::max(0.0, (mass - p.budget) / pulled);
-        for (size_t a = 0; a < k; ++a) target[a] -= price * pull[a];
+        double due = price;
+        if (mass > 1e3 * p.budget) {
+            // Nearly linear: the difference of two huge solutions is noise, the solution of the difference is not.
+            for (size_t a = 0; a < k; ++a) target[a] = p.c[used[a]] - price * sign[used[a]];
+            factor.solve(target.data());
+            due = (along_signs(target) - p.budget) / pulled;
+            price = std::max(0.0, price + due);
+        }
+        for (size_t a = 0; a < k; ++a) target[a] -= due * pull[a];
+    }
+
+    double along_signs(const std::vector<double> &values) const {
+        double sum = 0.0;
+        for (size_t a = 0; a < used.size(); ++a) sum += sign[used[a]] * values[a];
+        return sum;
     }
 
     bool turns(size_t a) const { return target[a] * sign[used[a]] < 0; }
@@ -156,8 +166,9 @@ bool minimise_quadratic(Grid<const double> H, Vector<const double> c, double bud
     require(H.shape(0) == n && H.shape(1) == n && c.shape(0) == n && directed.shape(0) == n,
             "H, c, directed and x must have the same length.");
     require(budget > 0, "The budget must be positive.");
-    double largest = 1.0;
+    double largest = 0.0;
     for (size_t j = 0; j < n; ++j) largest = std::max(largest, H.data()[j * n + j]);
+    if (!(largest > 0)) largest = 1.0;
     const Quadratic problem{H.data(), c.data(), static_cast<int>(n), budget, 1e-13 * largest, directed.data(), potrf_of(potrf)};
     nb::gil_scoped_release free;
     return Faces(problem, x.data()).run();

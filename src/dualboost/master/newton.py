@@ -31,7 +31,8 @@ def descend(
         edges = columns @ d
         if budget * max(ball.gains(edges).max(), 0.0) - edges @ w <= tol:
             break
-        H = damped(loss.hessian(d, columns))
+        # Where the loss is linear, a ridge whose minimum is far outside of the ball.
+        H = damped(loss.hessian(d, columns), 1e-9 * float(np.abs(edges).max()) / budget)
         move = l1_quadratic(H, edges + H @ w, ball, w) - w
         u = move @ columns
         step = _step(loss, z, u, float(d @ u))
@@ -43,10 +44,10 @@ def descend(
     return w, z, d
 
 
-def damped(H: np.ndarray) -> np.ndarray:
+def damped(H: np.ndarray, least: float) -> np.ndarray:
     """H with a small ridge: few rows may respond, and then many directions look flat that are not a step away."""
     H = H.copy()
-    H.flat[:: len(H) + 1] += 1e-6 * H.diagonal().mean() + 1e-12
+    H.flat[:: len(H) + 1] += max(1e-6 * H.diagonal().mean(), least, np.finfo(np.float64).tiny)
     return H
 
 

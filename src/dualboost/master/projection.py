@@ -38,7 +38,7 @@ def entropy_projection(
             break
         used = np.flatnonzero((multipliers > 0) | (excess > 0))
         part, now = columns[used], multipliers[used]
-        H = damped(loss.hessian(d, part))
+        H = damped(loss.hessian(d, part), 1e-12)
         move = nonnegative_quadratic(H, excess[used] + H @ now, now) - now
         z, u = now @ part, move @ part
         first = float(excess[used] @ move)

@@ -132,3 +132,34 @@ def test_the_warm_program_is_the_cold_one():
         assert max((known @ d).max(), 0) == pytest.approx(result.fun, abs=1e-9)
         assert reference.average_lowest(w @ known, caps) == pytest.approx(result.fun, abs=1e-9), "the other side agrees"
     assert len(program) == 12
+
+
+@given(seed=st.integers(0, 10**6), m=st.integers(1, 25), sizes=st.lists(st.integers(1, 4), min_size=1, max_size=4))
+def test_rows_that_look_alike_are_one_variable(seed, m, sizes):
+    """Whatever is added after whatever was solved: feasible weights, and one value on both sides, which proves it."""
+    rng, known = np.random.default_rng(seed), np.empty((0, m))
+    caps = rng.uniform(0.5, 3, m)
+    caps *= rng.uniform(1, 4) / caps.sum()
+    program = EdgeProgram(caps)
+    for size in sizes:
+        fresh = rng.choice([-1.0, 0.0, 0.5, 1.0], (size, m))
+        known = np.concatenate([known, fresh])
+        program.add(fresh)
+        d, w = program.solve()
+        assert abs(d.sum() - 1) <= 1e-12 and (d <= caps + 1e-9).all() and (d >= 0).all()
+        value = reference.average_lowest(w @ known, caps)
+        assert max((known @ d).max(), 0.0) == pytest.approx(value, abs=1e-8)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_copies_of_a_row_are_the_same_program_as_its_weight(seed):
+    rng = np.random.default_rng(seed)
+    columns, copies = rng.choice([-1.0, 1.0], (9, 12)), rng.integers(1, 4, 12)
+    caps = copies / (0.4 * copies.sum())
+    weighted, copied = EdgeProgram(caps), EdgeProgram(np.repeat(caps / copies, copies))
+    for first in range(0, 9, 3):
+        weighted.add(columns[first : first + 3])
+        copied.add(np.repeat(columns[first : first + 3], copies, axis=1))
+        (d, w), (many, same) = weighted.solve(), copied.solve()
+        np.testing.assert_allclose(same, w, atol=1e-12)
+        np.testing.assert_allclose(np.add.reduceat(many, np.cumsum(copies) - copies), d, atol=1e-12)

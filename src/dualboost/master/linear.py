@@ -2,6 +2,9 @@
 
 A warm simplex method (HiGHS) on the dual form, min g such that every collected column has an edge of at most g under d,
 with d in the capped simplex: a new hypothesis is one more row, and the old basis stays dual feasible.
+
+Rows of the data that no collected hypothesis tells apart are one variable of the program, bounded by the sum of their
+caps. It is small as long as the ensemble is, and k copies of a row are the same program as one of weight k.
 """
 
 from __future__ import annotations
@@ -12,43 +15,90 @@ __all__ = ["EdgeProgram"]
 
 
 class EdgeProgram:
-    """min over d of the largest edge among the atoms; `d`, `w` and `value` are those of the last `solve`."""
+    """min over d of the largest edge among the atoms; `caps` bound the row weights."""
 
     def __init__(self, caps: np.ndarray):
         import highspy  # here: it costs a tenth of a second, and most runs need no linear program
 
-        self._m = len(caps)
-        self._optimal = highspy.HighsModelStatus.kOptimal
+        self._caps, self._atoms = caps, np.empty((0, len(caps)))
+        self._kinds = _Kinds(len(caps))
+        self._highs = highspy
         self._solver = highspy.Highs()
         self._solver.silent()
         # One thread: the same answer everywhere.
         self._solver.setOptionValue("threads", 1)
         self._solver.setOptionValue("parallel", "off")
-        self._rows = 0
         nothing = np.empty(0, dtype=np.int32)
-        self._solver.addCols(self._m, np.zeros(self._m), np.zeros(self._m), caps, 0, nothing, nothing, np.empty(0))
-        self._solver.addCol(1.0, 0.0, np.inf, 0, nothing, np.empty(0))
-        self._solver.addRow(1.0, 1.0, self._m, np.arange(self._m, dtype=np.int32), np.ones(self._m))
+        self._solver.addCol(1.0, 0.0, np.inf, 0, nothing, np.empty(0))  # g
+        self._solver.addCol(0.0, 0.0, float(caps.sum()), 0, nothing, np.empty(0))
+        self._solver.addRow(1.0, 1.0, 1, np.array([1], dtype=np.int32), np.ones(1))
 
     def add(self, atoms: np.ndarray) -> None:
         """One row a hypothesis, of shape (n, m), already with the sign of its weight."""
-        for atom in atoms:
-            used = np.flatnonzero(atom)
-            indices = np.append(used, self._m).astype(np.int32)
-            values = np.append(atom[used], -1.0)
-            self._solver.addRow(-np.inf, 0.0, len(indices), indices, values)
-        self._rows += len(atoms)
+        self._tell_apart(atoms)
+        values = atoms[:, self._kinds.first]
+        for row in values:
+            used = np.flatnonzero(row)
+            indices = np.append(0, 1 + used).astype(np.int32)
+            self._solver.addRow(-np.inf, 0.0, len(indices), indices, np.append(-1.0, row[used]))
+        self._atoms = np.concatenate([self._atoms, atoms])
+
+    def _tell_apart(self, atoms: np.ndarray) -> None:
+        """A variable for each kind of rows that the new atoms divide, a copy of that of the kind it was part of."""
+        before, basis = len(self._kinds), self._solver.getBasis()
+        parents = self._kinds.divide(atoms)
+        if not len(parents):
+            return
+        limits = np.bincount(self._kinds.of_row, self._caps).astype(np.float64)
+        old = np.arange(before, dtype=np.int32)
+        self._solver.changeColsBounds(before, 1 + old, np.zeros(before), limits[:before])
+        for kind in range(before, len(limits)):
+            column = np.append(1.0, self._atoms[:, self._kinds.first[kind]])
+            used = np.flatnonzero(column).astype(np.int32)
+            self._solver.addCol(0.0, 0.0, limits[kind], len(used), used, column[used])
+        if basis.valid:
+            basis.col_status = [*basis.col_status, *(self._beside(basis.col_status[1 + kind]) for kind in parents)]
+            self._solver.setBasis(basis)
+
+    def _beside(self, status):
+        """A copy of a variable at a bound is at that bound; of a basic one it has the same price, and may be at 0."""
+        known = self._highs.HighsBasisStatus
+        return known.kLower if status == known.kBasic else status
 
     def __len__(self) -> int:
-        return self._rows
+        return len(self._atoms)
 
     def solve(self) -> tuple[np.ndarray, np.ndarray]:
         """(d, w): row weights and non-negative weights of the atoms, of sum at most 1; clipped and normalised."""
         self._solver.run()
-        if self._solver.getModelStatus() != self._optimal:
+        if self._solver.getModelStatus() != self._highs.HighsModelStatus.kOptimal:
             self._solver.clearSolver()  # a warm basis can go bad: start afresh once
             self._solver.run()
-        solution = self._solver.getSolution()
-        d = np.maximum(np.asarray(solution.col_value[: self._m]), 0.0)
-        w = np.maximum(-np.asarray(solution.row_dual[1:]), 0.0)
+        solution, kinds = self._solver.getSolution(), self._kinds.of_row
+        masses = np.maximum(np.asarray(solution.col_value)[1:], 0.0)
+        d = self._caps * (masses / np.bincount(kinds, self._caps))[kinds]
+        w = np.maximum(-np.asarray(solution.row_dual)[1:], 0.0)
         return d / d.sum(), w / max(1.0, w.sum())
+
+
+class _Kinds:
+    """Rows of one kind have the same values in all columns met so far; kinds are numbered as they appear."""
+
+    def __init__(self, m: int):
+        self.of_row, self.first = np.zeros(m, dtype=np.intp), np.zeros(1, dtype=np.intp)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def divide(self, columns: np.ndarray) -> np.ndarray:
+        """Divide the kinds by new columns; the kind that each new one was part of. The first row keeps its number."""
+        before, known = self.of_row, len(self)
+        for column in columns:
+            values = np.unique(column, return_inverse=True)[1].ravel()
+            _, first, part = np.unique(self.of_row * len(column) + values, return_index=True, return_inverse=True)
+            new = np.sort(first[first != self.first[self.of_row[first]]])
+            numbers = np.empty(len(first), dtype=np.intp)
+            self.first = np.append(self.first, new)
+            numbers[part.ravel()[self.first]] = np.arange(len(self))
+            self.of_row = numbers[part.ravel()]
+        return before[self.first[known:]]

@@ -27,7 +27,7 @@ exclude_patterns = ["_build", "_templates"]
 
 
 def words_are_no_links(app, doctree):
-    """"array of shape (n,)" is prose: only names with a capital letter or a dot are looked up."""
+    """ "array of shape (n,)" is prose: only names with a capital letter or a dot are looked up."""
     for link in list(doctree.findall(pending_xref)):
         target = link.get("reftarget", "")
         if link.get("refdomain") == "py" and link.get("reftype") == "class" and target.islower() and "." not in target:

@@ -186,7 +186,7 @@ def test_kinds_of_columns_are_judged_and_said():
 def test_labels_have_one_spelling_and_missing_ones_are_left_out(tmp_path):
     problem = learn(read(written(tmp_path, b"a,label\n1,+1\n2,1.0\n3,-1\n4,\n5,1\n")))
     assert problem.y.tolist() == [1, 1, -1, 1] and problem.rows.tolist() == [0, 1, 2, 4]
-    assert "1 rows without a target were left out." in problem.notes
+    assert "1 row without a target was left out." in problem.notes
 
 
 def test_one_class_against_all_others(tmp_path):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from dualboost.cli.guard import bad_input
 
 if TYPE_CHECKING:
+    from dualboost.diagnosis import Diagnosis
     from dualboost.estimators import Audit
     from dualboost.readers import Problem
     from dualboost.report import Suspect
 
-__all__ = ["audited", "suspects_of"]
+__all__ = ["audited", "suspects_of", "with_core"]
 
 _MOST = 200  # more nobody works through
 
@@ -25,6 +26,16 @@ def audited(problem: Problem, seed: int) -> Audit:
         warnings.simplefilter("ignore")
         names = problem.schema.features
         return audit(problem.X, problem.y, sample_weight=problem.weights, feature_names=names, random_state=seed)
+
+
+def with_core(found: Audit, diagnoses: dict[str, Diagnosis], problem: Problem) -> Audit:
+    """With the rows that these diagnoses, one for each class or one for two, have proved to be in the hard core."""
+    import numpy as np
+
+    from dualboost.estimators.audit import own_core
+
+    _, codes = np.unique(problem.y, return_inverse=True)
+    return found.with_hard_core(own_core([part.hard_core for part in diagnoses.values()], codes))
 
 
 def suspects_of(found: Audit, problem: Problem, count: int | None = None) -> tuple[Suspect, ...]:

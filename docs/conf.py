@@ -2,7 +2,6 @@
 
 from importlib.metadata import version as installed_version
 
-from docutils import nodes
 from sphinx.addnodes import pending_xref
 
 project = "dualboost"
@@ -12,7 +11,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sp
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"
-napoleon_use_ivar = True  # attributes as one list; those with a docstring of their own are members
+napoleon_custom_sections = [("Attributes", "params_style")]  # one list; those with a docstring of their own are members
 templates_path = ["_templates"]
 toc_object_entries_show_parents = "hide"
 html_theme = "furo"
@@ -31,7 +30,7 @@ def words_are_no_links(app, doctree):
     for link in list(doctree.findall(pending_xref)):
         target = link.get("reftarget", "")
         if link.get("refdomain") == "py" and link.get("reftype") == "class" and target.islower() and "." not in target:
-            link.replace_self(nodes.inline("", link.astext()))
+            link.replace_self(link.children)
 
 
 def setup(app):

@@ -59,7 +59,7 @@ class Audit:
     at_cap: np.ndarray
     status: str
     reasons: dict[int, list[tuple[str, float]]] = field(repr=False)
-    """For the most suspicious rows: the features that speak most against the label, and how much."""
+    """The features that speak most against the label, and how much; of the most suspicious rows only."""
     hard_core: np.ndarray
 
     @property

@@ -164,7 +164,7 @@ def test_the_hard_core_is_that_of_the_class():
     proved = audit(X, y, model=QUICK, hard_core=True)
     assert not quick.hard_core.any()
     assert np.array_equal(proved.hard_core, diagnose(X, y).hard_core) and proved.hard_core[:4].all()
-    assert not proved.hard_core[4:].any() and "no vote of stumps" in proved.why(0)
+    assert not proved.hard_core[4:].any() and "in the hard core" in proved.why(0)
     assert [record["hard_core"] for record in proved.records(44)] == proved.hard_core[proved.ranking].tolist()
 
 

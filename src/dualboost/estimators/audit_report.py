@@ -9,9 +9,9 @@ import numpy as np
 
 __all__ = ["Audit"]
 
-_CONTRADICTED = "in the hard core (the same row has another label elsewhere)"
-_IN_THE_HARD_CORE = "in the hard core (no vote of stumps gets it right without a loss elsewhere)"
-_AT_THE_CAP = "at the cap of the soft margin"
+_CONTRADICTED = "in the hard core: the same row has another label elsewhere"
+_IN_THE_HARD_CORE = "in the hard core"
+_AT_THE_CAP = "at the cap"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,11 @@ class Audit:
         return mask
 
     def why(self, row: int) -> str:
-        """What speaks against the label of this row, in words; the features of the most suspicious rows only."""
+        """What speaks against the label of this row, in words; the features of the most suspicious rows only.
+
+        "in the hard core": no vote of stumps gets it right without a loss elsewhere; "at the cap": the soft margin gives
+        it all the weight that a row may have.
+        """
         words = [", ".join(name for name, _ in self.reasons.get(int(row), []))]
         words.append(_CONTRADICTED if self.contradicted[row] else _IN_THE_HARD_CORE * bool(self.hard_core[row]))
         words.append(_AT_THE_CAP * bool(self.at_cap[row]))

@@ -82,7 +82,7 @@ def _shown(study: Study, count: int) -> dict[str, Any]:
         "certificate": _certificate(study),
         "margins": Markup(pictures.margins(study)),
         "convergence": Markup(pictures.convergence(study)),
-        "curves": [(curve.name, curve.share, Markup(curve.picture)) for curve in curves(study, count)],
+        "curves": [(curve, Markup(curve.picture)) for curve in curves(study, count)],
         "calibration": Markup(pictures.calibration(study)),
         "promises": pictures.promises(study),
     }

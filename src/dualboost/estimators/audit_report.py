@@ -93,8 +93,8 @@ class Audit:
     def why(self, row: int) -> str:
         """What speaks against the label of this row, in words; the features of the most suspicious rows only.
 
-        "in the hard core": no vote of stumps gets it right without a loss elsewhere; "at the cap": the soft margin gives
-        it all the weight that a row may have.
+        "in the hard core": no vote of stumps gets it right without a loss elsewhere. "at the cap": the soft margin
+        gives it all the weight that a row may have.
         """
         words = [", ".join(name for name, _ in self.reasons.get(int(row), []))]
         words.append(_CONTRADICTED if self.contradicted[row] else _IN_THE_HARD_CORE * bool(self.hard_core[row]))

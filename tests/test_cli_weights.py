@@ -155,3 +155,16 @@ def test_the_library_refuses_weights_that_it_cannot_use():
 
     with pytest.raises(ValueError, match="repeat rows"):
         audit(sp.csr_array(np.arange(20.0)[:, None]), np.arange(20) % 2, sample_weight=1.0 + np.arange(20) % 2)
+
+
+def test_an_audit_lists_all_that_it_suspects_and_a_report_says_how_many_it_does_not(capsys, tmp_path):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=1200).round(3)
+    y = np.where((x > 0) ^ (rng.random(1200) < 0.25), "yes", "no")
+    path = written(tmp_path / "noisy.csv", zip(x, y, strict=True), ("x", "label"))
+    rows = [suspect["row"] for suspect in as_json(capsys, "audit", path)["suspects"]]
+    assert len(rows) > 200
+    page = tmp_path / "noisy.html"
+    told = as_json(capsys, "report", path, "--nu", "0.6", "--folds", "2", "-o", str(page))
+    assert told["suspects"] == rows[:200]
+    assert f"{len(rows)} rows deserve" in page.read_text() and f"the first 200 of {len(rows)}" in page.read_text()

@@ -186,6 +186,13 @@ def test_a_model_without_curves_and_one_without_suspects():
     Reader(text)
 
 
+def test_rows_beyond_the_list_are_counted(plain):
+    """Twenty more were found than a page shows: neither the sentence nor the table hides it."""
+    longer = replace(plain, unlisted=20)
+    assert "23 rows deserve a second look" in verdict(longer)
+    assert "These are the first 3 of 23" in page(longer) and "These are the first" not in page(plain)
+
+
 def test_several_classes_have_a_part_each():
     made = several_study()
     text = page(made)

@@ -42,7 +42,7 @@ def audit(data: DataOptions, *, out: OutOption = "-", wanted: _Wanted, voice: Vo
     found = audited(problem, wanted.seed)
     if wanted.hard_core:
         found = with_core(found, diagnoses_of(problem), problem)
-    suspects = suspects_of(found, problem, wanted.count)
+    suspects = suspects_of(found, problem, found.find_label_issues(wanted.count, return_indices_ranked=True))
     voice.note(f"{found.noise_rate:.1%} of the labels are estimated to be wrong; {len(suspects)} rows to check.")
     if found.status != "ok":
         voice.note(f"{found.status}.")

@@ -37,6 +37,7 @@ __all__ = ["Made", "report", "study_of", "write_study"]
 
 _ROWS_TO_DIAGNOSE = 20_000
 _SECONDS = 30.0  # for the diagnosis
+_MOST = 200  # rows to check on a page
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,13 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     title = stem_of(problem.table.source.name)
     features = problem.schema.features
     found = diagnoses_of(problem, _SECONDS) if len(problem.y) <= _ROWS_TO_DIAGNOSE else {}
-    suspects = suspects_of(with_core(labels, found, problem) if found else labels, problem)
+    labels = with_core(labels, found, problem) if found else labels
+    chosen = labels.find_label_issues(return_indices_ranked=True)
+    suspects = suspects_of(labels, problem, chosen[:_MOST])
     origin, commands = _origin(model, problem), _commands(problem, made)
     return Study(
-        title, model, problem.y, features, judged, suspects, labels.noise_rate, origin, commands, found, problem.rows
+        title, model, problem.y, features, judged, suspects, labels.noise_rate, origin, commands, found, problem.rows,
+        unlisted=len(chosen[_MOST:]),
     )  # fmt: skip
 
 

@@ -105,7 +105,7 @@ def verdict(study: Study) -> str:
         whose = "its" if len(study.classes) == 2 else "the least of its"
         margin = "soft margin is" if len(study.classes) == 2 else "soft margins is"
         sentence += f"; {whose} {margin} proved to be at least {share:.1%} of the best that any such vote can have"
-    count = len(study.suspects)
+    count = len(study.suspects) + study.unlisted
     if count:
         sentence += f"; {count} {'row deserves' if count == 1 else 'rows deserve'} a second look"
     return sentence + "."

@@ -219,7 +219,9 @@ LOSSES = {
 
 @pytest.fixture
 def ctrl_c():
-    """ctrl_c(after=seconds) presses Ctrl-C; the handler is Python's own, whatever this process has set."""
+    """ctrl_c(after=seconds) presses Ctrl-C. The handler is Python's own: tests that a script starts in the background
+    (`make test &`) inherit from its shell that SIGINT is ignored, and Python then sets no handler.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield lambda after: threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
     signal.signal(signal.SIGINT, before or signal.SIG_DFL)

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 
-from dualboost import LogisticMixtureClassifier, audit
+from dualboost import LogisticMixtureClassifier, audit, diagnose
 from dualboost.estimators.audit_text import TextModel, rarity, weighed
 
 QUICK = LogisticMixtureClassifier(bags=4, max_iter=25, learning_rate=0.5, random_state=0)
@@ -121,6 +121,62 @@ def test_where_a_row_stands_is_among_the_reasons(table):
     assert report.why(ordinary) == ""
 
 
+@pytest.mark.parametrize("cv", [None, 3])
+def test_rows_of_weight_zero_are_absent(table, cv):
+    """The same findings as without them, under the old numbers; they are never listed, whatever their label."""
+    X, y, wrong = table
+    weights = np.where(np.arange(400) % 5 == 0, 0.0, 1.0 + np.arange(400) % 2)
+    here = weights > 0
+    report = audit(X, y, sample_weight=weights, cv=cv, model=QUICK, hard_core=True)
+    alone = audit(X[here], y[here], sample_weight=weights[here], cv=cv, model=QUICK, hard_core=True)
+    assert (wrong & ~here).any()
+    for name in ("probability", "margin", "suggested", "contradicted", "at_cap", "hard_core"):
+        assert np.array_equal(getattr(report, name)[here], getattr(alone, name)), name
+    assert np.array_equal(report.given, y) and np.array_equal(report.suggested[~here], y[~here])
+    assert np.isnan(report.probability[~here]).all() and np.isnan(report.margin[~here]).all()
+    at = np.flatnonzero(here)
+    assert np.array_equal(report.ranking, at[alone.ranking]) and report.noise_rate == alone.noise_rate
+    assert np.array_equal(report.find_label_issues(), np.isin(np.arange(400), at[alone.find_label_issues()]))
+    assert len(report.find_label_issues(400, return_indices_ranked=True)) == here.sum()
+    assert report.why(0) == "" and report.why(int(report.ranking[0])) == alone.why(int(alone.ranking[0]))
+    assert [record["row"] for record in report.records(9)] == at[alone.ranking[:9]].tolist()
+
+
+def test_rows_of_weight_zero_in_frames_and_text(documents):
+    pandas = pytest.importorskip("pandas")
+    X, y, _ = documents
+    weights = np.where(np.arange(500) < 400, 3.0, 0.0)
+    report = audit(X, y, sample_weight=weights)
+    alone = audit(X[:400], y[:400])
+    assert np.array_equal(report.ranking, alone.ranking) and np.isnan(report.margin[400:]).all()
+    frame = pandas.DataFrame({"a": np.arange(60) % 7, "town": pandas.Categorical(["Rome", "Oslo", "Bonn"] * 20)})
+    labels = np.array(["no", "yes"])[(np.arange(60) % 7 > 3).astype(int)]
+    report = audit(frame, labels, sample_weight=np.arange(60) != 7, model=QUICK)
+    assert 7 not in report.ranking and len(report.ranking) == 59 and report.suggested[7] == labels[7]
+
+
+def test_the_hard_core_is_that_of_the_class():
+    """An exclusive or: no row occurs twice, and no vote of stumps gets any of the four corners right for nothing."""
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    X = np.vstack([np.column_stack([corners, np.zeros(4)]), np.column_stack([np.ones((40, 2)), np.arange(5, 45)])])
+    y = np.array([0, 1, 1, 0, *np.ones(40, dtype=int)])
+    quick = audit(X, y, model=QUICK)
+    proved = audit(X, y, model=QUICK, hard_core=True)
+    assert not quick.hard_core.any()
+    assert np.array_equal(proved.hard_core, diagnose(X, y).hard_core) and proved.hard_core[:4].all()
+    assert not proved.hard_core[4:].any() and "in the hard core" in proved.why(0)
+    assert [record["hard_core"] for record in proved.records(44)] == proved.hard_core[proved.ranking].tolist()
+
+
+def test_of_several_classes_the_hard_core_of_the_own_class():
+    X, y = load_iris(return_X_y=True)
+    report = audit(X[:, :1].round(0), y, model=QUICK, hard_core=True)
+    for k in range(3):
+        core = diagnose(X[:, :1].round(0), y == k).hard_core
+        assert np.array_equal(report.hard_core[y == k], (core | report.contradicted)[y == k])
+    assert report.hard_core.any() and not report.hard_core.all()
+
+
 def test_labels_without_signal():
     rng = np.random.default_rng(3)
     with pytest.warns(ConvergenceWarning):
@@ -137,6 +193,11 @@ def test_bad_input_is_refused():
         audit(np.eye(4), np.zeros(3))
     with pytest.raises(ValueError, match="feature_names"):
         audit(np.eye(4), [0, 1, 0, 1], feature_names=["a"])
+    for weights, words in (([1, 1, -1, 1], "at least 0"), ([1, 1, 1], "for each row"), ([0] * 4, "no row to audit")):
+        with pytest.raises(ValueError, match=words):
+            audit(np.eye(4), [0, 1, 0, 1], sample_weight=weights)
+    with pytest.raises(ValueError, match="two classes"):
+        audit(np.eye(4), [0, 1, 0, 1], sample_weight=[1, 0, 1, 0])
 
 
 # ---- text -----------------------------------------------------------------------------------------------------------

@@ -397,6 +397,7 @@ def test_ctrl_c_keeps_the_best_model(tmp_path):
     path = tmp_path / "kept.dualboost"
     code = (
         "import os, signal, sys; from dualboost.estimators import progress; from dualboost import estimators\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore Ctrl-C\n"
         "from dualboost import solve as _; import dualboost.game as game; import dualboost.estimators.playing as base\n"
         "play = base.play\n"
         "def interrupted(g, booster, most, state=None, watch=None):\n"

@@ -125,7 +125,7 @@ def test_many_categories_are_shown_by_the_strongest(tmp_path):
     judged = held_out(model, problem.X, problem.y, 2)
     drawn = curves(Study("t", model, problem.y, problem.schema.features, judged, (), np.nan, {}))
     assert drawn[0].name == "town" and len(titles(drawn[0].picture)) == 8
-    assert "The 8 strongest of 20 categories" in drawn[0].picture
+    assert "The 7 strongest of 20 categories" in drawn[0].picture
 
 
 def test_a_model_of_one_feature_a_category_is_refused(capsys, data, tmp_path):

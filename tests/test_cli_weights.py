@@ -125,11 +125,46 @@ def test_wrong_weights_are_one_sentence(capsys, tmp_path, cells, words):
     assert "no column 'nothing'" in capsys.readouterr().err
 
 
+@pytest.fixture
+def corners(tmp_path):
+    """An exclusive or, which no vote of stumps can fit, far from rows that are easy; the last row has weight 0."""
+    easy = [(1, 1, number / 8 + 5, 1, "yes") for number in range(40)]
+    rows = [(0, 0, 0, 1, "no"), (0, 1, 0, 2, "yes"), (1, 0, 0, 1, "yes"), (1, 1, 0, 1, "no"), *easy, (1, 1, 9, 0, "no")]
+    return written(tmp_path / "corners.csv", rows, ("x", "z", "size", "times", "label"))
+
+
+def test_diagnose_leaves_rows_of_weight_zero_out(capsys, corners, tmp_path):
+    out = tmp_path / "rows.csv"
+    record = as_json(capsys, "diagnose", corners, "--weight", "times", "-o", str(out))
+    assert record["regime"] == "mixed" and record["hard_core"] == [1, 2, 3, 4]
+    assert "1 row of weight 0" in " ".join(record["notes"])
+    lines = list(csv.DictReader(out.open()))
+    assert [int(line["row"]) for line in lines] == list(range(1, 45))
+    assert [line["kind"] for line in lines[:5]] == ["hard core"] * 4 + ["separable"]
+
+
+def test_audit_proves_the_hard_core_on_request(capsys, corners):
+    for flags, core in (([], set()), (["--hard-core"], {1, 2, 3, 4})):
+        told = as_json(capsys, "audit", corners, "--weight", "times", "--count", "44", *flags)["suspects"]
+        assert {suspect["row"] for suspect in told} == set(range(1, 45))
+        assert {suspect["row"] for suspect in told if "hard core" in suspect["reasons"]} == core
+
+
 def test_the_library_refuses_weights_that_it_cannot_use():
     import scipy.sparse as sp
 
-    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
-    with pytest.raises(ValueError, match="leave rows of weight 0 out"):
-        audit(X, y, sample_weight=np.zeros(20))
     with pytest.raises(ValueError, match="repeat rows"):
-        audit(sp.csr_array(X), y, sample_weight=np.ones(20))
+        audit(sp.csr_array(np.arange(20.0)[:, None]), np.arange(20) % 2, sample_weight=1.0 + np.arange(20) % 2)
+
+
+def test_an_audit_lists_all_that_it_suspects_and_a_report_says_how_many_it_does_not(capsys, tmp_path):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=1200).round(3)
+    y = np.where((x > 0) ^ (rng.random(1200) < 0.25), "yes", "no")
+    path = written(tmp_path / "noisy.csv", zip(x, y, strict=True), ("x", "label"))
+    rows = [suspect["row"] for suspect in as_json(capsys, "audit", path)["suspects"]]
+    assert len(rows) > 200
+    page = tmp_path / "noisy.html"
+    told = as_json(capsys, "report", path, "--nu", "0.6", "--folds", "2", "-o", str(page))
+    assert told["suspects"] == rows[:200]
+    assert f"{len(rows)} rows deserve" in page.read_text() and f"the first 200 of {len(rows)}" in page.read_text()

@@ -46,8 +46,10 @@ def blocks(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_python_blocks_of_the_pages_run(path):
+    """From the top to the bottom, as a reader would."""
+    names: dict = {}
     for block in blocks(path):
-        exec(compile(block, str(path), "exec"), {})
+        exec(compile(block, str(path), "exec"), names)
 
 
 def test_there_are_examples_to_run():

@@ -55,8 +55,20 @@ def test_a_page_of_a_paper_has_all_parts(path):
 
 def test_migration_speaks_to_users_of_every_named_library():
     page = text("docs/migration.md")
-    for name in ("AdaBoost", "LightGBM", "LPBoost", "TotalBoost", "RobustBoost", "MATLAB", "maboost", "cleanlab"):
-        assert name in page
+    sections = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", page, re.MULTILINE))
+    wanted = {
+        "AdaBoost": "AdaBoostClassifier",
+        "LightGBM": "MarginBoostClassifier",
+        "LPBoost": "LPBoostClassifier",
+        "TotalBoost": "TotalBoostClassifier",
+        "RobustBoost": "LogisticMixtureClassifier",
+        "maboost": "MABoostClassifier",
+        "cleanlab": "audit",
+    }
+    for name, ours in wanted.items():
+        (section,) = (text for title, text in sections.items() if name in title)
+        code = "".join(re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL))
+        assert f"{ours}(" in code and "| theirs | here |" in section, name
     for name in re.findall(r"`(\w+Classifier)\b", page):
         assert hasattr(dualboost, name), name
 

@@ -186,7 +186,7 @@ def test_kinds_of_columns_are_judged_and_said():
 def test_labels_have_one_spelling_and_missing_ones_are_left_out(tmp_path):
     problem = learn(read(written(tmp_path, b"a,label\n1,+1\n2,1.0\n3,-1\n4,\n5,1\n")))
     assert problem.y.tolist() == [1, 1, -1, 1] and problem.rows.tolist() == [0, 1, 2, 4]
-    assert "1 rows without a target were left out." in problem.notes
+    assert "1 row without a target was left out." in problem.notes
 
 
 def test_one_class_against_all_others(tmp_path):
@@ -257,6 +257,9 @@ BAD = {
     "long.csv": (b"a,label\n1,x\n2,y,z\n", "ragged: line 3 has 3 cells"),
     "latin.csv": (b"a,label\n\xe9,x\n", "--encoding latin-1"),
     "utf16.csv": ("a,label\n1,x\n".encode("utf-16"), "--encoding utf-16"),
+    "little.csv": ("a,label\n1,x\n".encode("utf-16-le"), "--encoding utf-16-le"),
+    "big.csv": ("größe,label\n1,x\n".encode("utf-16-be"), "--encoding utf-16-be"),
+    "picture.csv": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no text file"),
     "broken.csv.gz": (gzip.compress(CSV)[:-20], "damaged or cut short"),
     "broken.parquet": (parquet()[:-20], "damaged"),
     "broken.arrow": (arrow()[:40], "damaged"),
@@ -281,6 +284,8 @@ def test_bad_files_are_refused_in_one_sentence(tmp_path, name):
 
 PROBLEMS = {
     "one value": (b"a,label\n1,x\n2,x\n", Wishes(target="label"), "only one value, x"),
+    "one value, unnamed": (b"a,b,label\n1,0,x\n2,1,x\n", Wishes(), "'label' has only one value, x"),
+    "one of many": (b"a,b,c,d,e,f,g,h,i,j\n" + b"1," * 9 + b"x\n", Wishes(target="z"), "g, h and 2 more."),
     "no such target": (b"a,label\n1,x\n2,y\n", Wishes(target="lable"), "no column 'lable'; it has a, label"),
     "no such column to drop": (b"a,label\n1,x\n2,y\n", Wishes(drop=("b",)), "no column 'b'"),
     "which target": (b"a,b,c\n0,0,5\n1,1,6\n0,1,7\n", Wishes(), "--target: one of a, b"),

@@ -1,6 +1,7 @@
 """The report: its numbers are the model's, whatever the data holds stays text, and it needs nothing from outside."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 pytest.importorskip("jinja2")
 
 from dualboost import LPBoostClassifier
+from dualboost.estimators.held_out import held_out
 from dualboost.learners import Trees
-from dualboost.report import page, pictures
+from dualboost.report import Study, page, pictures
 from dualboost.report.curves import curves
 from dualboost.report.page import _certificate as _facts
 from dualboost.report.page import share_of_best, verdict
@@ -124,6 +126,32 @@ def test_convergence_ends_at_the_last_round(plain):
     assert last.startswith(f"round {len(history['objective']) - 1}: reached {history['objective'][-1]:.5f}")
 
 
+def test_a_run_of_one_round_is_a_point_with_numbers_beside_it():
+    """Certified in its first round: no line, no interval, and yet something to see."""
+    X, _ = data()
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    made = study(model=LPBoostClassifier(0.3, max_iter=20))
+    single = replace(made, model=LPBoostClassifier(0.3, max_iter=20).fit(np.nan_to_num(X), y), y=y)
+    assert single.model.n_iter_ == 1
+    drawn = pictures.convergence(single)
+    assert drawn.count("<circle") == 1 and "round 1: reached 1.00000" in titles(drawn)[0]
+    assert drawn.count('class="grid"') >= 2, "numbers on the axis at the side"
+
+
+def test_bars_of_categories_show_the_missing_value():
+    """Nobody without a boat survives: the bars of the boats alone would tell nothing."""
+    pandas = pytest.importorskip("pandas")
+    boats = np.array([*"ABCDEFGHIJ"] * 6 + [None] * 60, dtype=object)
+    X = pandas.DataFrame({"boat": pandas.Categorical(boats), "age": np.arange(120.0) % 7})
+    y = np.where(pandas.isna(boats), "no", "yes")
+    model = LPBoostClassifier(0.3, max_iter=5).fit(X, y)
+    made = Study("Boats", model, y, ("boat", "age"), held_out(model, X, y, folds=2), (), 0.0, {})
+    (curve,) = curves(made, 1)
+    told = titles(curve.picture)
+    assert len(told) == 8 and "boat = (missing): -1.0000 for yes" in told and "boat = A: +1.0000 for yes" in told
+    assert "The 7 strongest of 10 categories" in curve.picture and curve.missing == 0
+
+
 def test_curves_sum_to_the_vote(plain):
     """Read the step functions back from the hover texts and vote with them."""
     X, _ = data()
@@ -137,8 +165,10 @@ def test_curves_sum_to_the_vote(plain):
             high = re.search(r"up to (\S+)", where)
             inside = (x > (float(low[1]) if low else -np.inf)) & (x <= (float(high[1]) if high else np.inf))
             scores[inside] += float(value.split()[0])
-    known = ~np.isnan(X).any(axis=1)
-    np.testing.assert_allclose(scores[known], plain.model.decision_function(X)[known], atol=1e-3)
+        scores[np.isnan(x)] += curve.missing
+    assert np.isnan(X).any() and any(curve.missing for curve in drawn)
+    np.testing.assert_allclose(scores, plain.model.decision_function(X), atol=1e-3)
+    assert f"missing: {next(curve.missing for curve in drawn if curve.missing):+.4f}" in page(plain)
     assert sum(curve.share for curve in drawn) == pytest.approx(1)
 
 
@@ -154,6 +184,13 @@ def test_a_model_without_curves_and_one_without_suspects():
     text = page(trees)
     assert "What the model looks at" not in text and "Rows to check" not in text and "deserve" not in verdict(trees)
     Reader(text)
+
+
+def test_rows_beyond_the_list_are_counted(plain):
+    """Twenty more were found than a page shows: neither the sentence nor the table hides it."""
+    longer = replace(plain, unlisted=20)
+    assert "23 rows deserve a second look" in verdict(longer)
+    assert "These are the first 3 of 23" in page(longer) and "These are the first" not in page(plain)
 
 
 def test_several_classes_have_a_part_each():

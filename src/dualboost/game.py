@@ -74,7 +74,9 @@ class Certificate:
     """
 
     objective: float
+    """The value that the ensemble reaches."""
     bound: float
+    """What no ensemble exceeds; infinite where nothing is proved."""
 
     @property
     def gap(self) -> float:

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dualboost.cli.options import AUTO, RunOptions, Tuning
+from dualboost.cli.voice import Voice
 from dualboost.errors import BadInput
 
 if TYPE_CHECKING:
     from dualboost.estimators.base import BoostedClassifier
 
-__all__ = ["Tuning", "choose", "known", "make"]
+__all__ = ["choose", "chosen", "known", "make"]
 
-AUTO = "auto"
 _WHY = (
     "its soft margin forgives rows that contradict the others, by a share nu, chosen on held-out rows unless given, "
     "and its certificate says how far from the best vote it can be"
 )
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """Parameters that most classifiers have; None leaves the classifier's own."""
-
-    nu: float | None = None
-    tol: float | None = None
-    max_iter: int | None = None
-    random_state: int = 0
-    n_jobs: int | None = None
-    verbose: int = 0
 
 
 def known() -> dict[str, type[BoostedClassifier]]:
@@ -61,13 +49,20 @@ def choose(algorithm: str) -> tuple[type[BoostedClassifier], str]:
     raise BadInput(f"There is no algorithm {algorithm!r}; choose auto or one of {', '.join(names)}.")
 
 
-def make(kind: type[BoostedClassifier], tuning: Tuning) -> BoostedClassifier:
-    """The classifier with these parameters; BadInput where it has none of that name."""
+def chosen(tuning: Tuning, voice: Voice) -> BoostedClassifier:
+    """The classifier that the caller wants, or the usual one, and why; BadInput where it has no such parameter."""
+    kind, why = choose(tuning.algorithm)
+    model = make(kind, tuning.run, voice.progress)
+    asked = {name: value for name, value in (("nu", tuning.nu), ("tol", tuning.tol)) if value is not None}
+    for name in sorted(asked.keys() - model.get_params(deep=False).keys()):
+        raise BadInput(f"{kind.__name__} has no {name}: leave --{name} out or choose another --algorithm.")
+    voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
+    return model.set_params(**asked)
+
+
+def make(kind: type[BoostedClassifier], run: RunOptions, verbose: int = 0) -> BoostedClassifier:
+    """The classifier with those of these parameters that it has."""
     model = kind()
     own = model.get_params(deep=False)
-    for name, value in vars(tuning).items():
-        if name in own and value is not None:
-            model.set_params(**{name: value})
-        elif value is not None and name in ("nu", "tol"):
-            raise BadInput(f"{kind.__name__} has no {name}: leave --{name} out or choose another --algorithm.")
-    return model
+    wanted = {**vars(run), "verbose": verbose}
+    return model.set_params(**{name: value for name, value in wanted.items() if name in own and value is not None})

@@ -13,6 +13,7 @@ from dualboost.cli.demo import demo
 from dualboost.cli.diagnose import diagnose
 from dualboost.cli.evaluate import evaluate
 from dualboost.cli.fit import fit
+from dualboost.cli.grouped import grouped
 from dualboost.cli.guard import guarded
 from dualboost.cli.loading import typed
 from dualboost.cli.predict import predict
@@ -29,7 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (fit, predict, evaluate, compare, audit, diagnose, report, demo):
-    app.command()(guarded(command))
+    app.command()(guarded(grouped(command)))
 
 
 def _version(wanted: bool) -> None:

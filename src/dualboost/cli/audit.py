@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualboost.cli import options as use
-from dualboost.cli.loading import DataOptions, check_writable, load_data, write_text
+from dualboost.cli.diagnose import diagnoses_of
+from dualboost.cli.loading import check_writable, load_data, write_text
+from dualboost.cli.options import DataOptions, OutOption
 from dualboost.cli.predict import harmless
-from dualboost.cli.suspects import audited, suspects_of
+from dualboost.cli.suspects import audited, suspects_of, with_core
 from dualboost.cli.voice import Voice
 
 if TYPE_CHECKING:
@@ -21,26 +23,26 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
-def audit(
-    data: use.Data,
-    out: Annotated[str, typer.Option("--out", "-o", help="CSV file to write; - for standard output.")] = "-",
-    count: Annotated[int | None, typer.Option(min=1, help="How many rows; by default the probable errors.")] = None,
-    target: use.Target = None,
-    positive: use.Positive = None,
-    drop: use.Drop = None,
-    weight: use.Weight = None,
-    seed: use.Seed = 0,
-    rows: use.Rows = None,
-    encoding: use.Encoding = None,
-    json: use.Json = False,
-    quiet: use.Quiet = False,
-) -> None:
+@dataclass(frozen=True)
+class _Wanted:
+    """What is looked for."""
+
+    count: Annotated[int | None, typer.Option(min=1, help="How many rows; by default the probable errors.")] = None
+    hard_core: Annotated[
+        bool,
+        typer.Option("--hard-core", help="Prove which rows no vote of stumps can get right; takes longer."),
+    ] = False
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bits.")] = 0
+
+
+def audit(data: DataOptions, *, out: OutOption = "-", wanted: _Wanted, voice: Voice) -> None:
     """List the rows whose labels are probably wrong: a CSV, most suspicious first."""
-    voice = Voice(json, quiet)
     check_writable(out)
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight), voice)
-    found = audited(problem, seed)
-    suspects = suspects_of(found, problem, count)
+    problem = load_data(data, voice)
+    found = audited(problem, wanted.seed)
+    if wanted.hard_core:
+        found = with_core(found, diagnoses_of(problem), problem)
+    suspects = suspects_of(found, problem, found.find_label_issues(wanted.count, return_indices_ranked=True))
     voice.note(f"{found.noise_rate:.1%} of the labels are estimated to be wrong; {len(suspects)} rows to check.")
     if found.status != "ok":
         voice.note(f"{found.status}.")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualboost.cli import options as use
-from dualboost.cli.algorithms import Tuning, choose, known, make
+from dualboost.cli.algorithms import choose, known, make
 from dualboost.cli.guard import OutOfTime, at_most, bad_input
-from dualboost.cli.loading import DataOptions, load_data
+from dualboost.cli.loading import load_data
+from dualboost.cli.options import DataOptions, Folds, RunOptions
 from dualboost.cli.voice import Voice, aligned
 
 if TYPE_CHECKING:
@@ -20,46 +21,43 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
+@dataclass(frozen=True)
+class _Trial:
+    """How an algorithm is tried."""
+
+    folds: Folds = 3
+    seconds: Annotated[float, typer.Option(min=0.1, help="Most time for one fit; the best until then is kept.")] = 20.0
+
+
 def compare(
-    data: use.Data,
+    data: DataOptions,
+    *,
     algorithm: Annotated[
         list[str] | None, typer.Option("--algorithm", "-a", help="Only these; may be repeated.")
     ] = None,
-    target: use.Target = None,
-    positive: use.Positive = None,
-    drop: use.Drop = None,
-    weight: use.Weight = None,
-    max_rounds: use.Rounds = None,
-    folds: use.Folds = 3,
-    seed: use.Seed = 0,
-    jobs: use.Jobs = None,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Most time for one fit; the best until then is kept.")] = 20.0,
-    rows: use.Rows = None,
-    encoding: use.Encoding = None,
-    json: use.Json = False,
-    quiet: use.Quiet = False,
+    trial: _Trial,
+    run: RunOptions,
+    voice: Voice,
 ) -> None:
     """Run every algorithm on a data file: accuracy on held-out rows, margin, sparsity, seconds."""
-    voice = Voice(json, quiet)
     kinds = {name: choose(name)[0] for name in algorithm or known()}
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight), voice)
+    problem = load_data(data, voice)
     runs = []
     for name, kind in kinds.items():
         if voice.progress:
             voice.note(f"{name} ...")
-        model = make(kind, Tuning(max_iter=max_rounds, random_state=seed, n_jobs=jobs))
-        runs.append({"name": name, **_run(model, problem, (folds, seed), seconds)})
-    voice.result({"rows": len(problem.y), "folds": folds, "runs": runs}, _lines(runs, folds))
+        runs.append({"name": name, **_run(make(kind, run), problem, trial, run.random_state)})
+    voice.result({"rows": len(problem.y), "folds": trial.folds, "runs": runs}, _lines(runs, trial.folds))
 
 
-def _run(model, problem: Problem, dealing: tuple[int, int], limit: float) -> dict[str, Any]:
+def _run(model, problem: Problem, trial: _Trial, seed: int) -> dict[str, Any]:
     """One algorithm: fitted once to everything for the certificate and the time, and to the folds for the accuracy."""
     name = type(model).__name__
     with bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = perf_counter()
         try:
-            with at_most(limit):
+            with at_most(trial.seconds):
                 model.fit(problem.X, problem.y, sample_weight=problem.weights)
         except OutOfTime:
             return {
@@ -68,18 +66,17 @@ def _run(model, problem: Problem, dealing: tuple[int, int], limit: float) -> dic
                 "seconds": perf_counter() - start,
             }
         seconds = perf_counter() - start
-        accuracy = _accuracy(model, problem, dealing, limit)
+        accuracy = _accuracy(model, problem, trial, seed)
     return {"algorithm": name, "seconds": seconds, "accuracy": accuracy, **_measures(model)}
 
 
-def _accuracy(model, problem: Problem, dealing: tuple[int, int], limit: float) -> dict[str, float] | None:
+def _accuracy(model, problem: Problem, trial: _Trial, seed: int) -> dict[str, float] | None:
     """On held-out rows; None where the time did not suffice for all folds."""
     from dualboost.estimators.held_out import held_out
 
-    folds, seed = dealing
     try:
-        with at_most(folds * limit):
-            return vars(held_out(model, problem.X, problem.y, folds, seed, None, problem.weights).accuracy)
+        with at_most(trial.folds * trial.seconds):
+            return vars(held_out(model, problem.X, problem.y, trial.folds, seed, None, problem.weights).accuracy)
     except OutOfTime:
         return None
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualboost.cli import options as use
-from dualboost.cli.algorithms import AUTO, Tuning, choose, make
+from dualboost.cli.algorithms import chosen
 from dualboost.cli.fit import certificate_lines, record_of
 from dualboost.cli.guard import bad_input
-from dualboost.cli.loading import DataOptions, check_writable, load_data, write_text
+from dualboost.cli.loading import check_writable, load_data, write_text
+from dualboost.cli.options import DataOptions, FileOptions, Tuning
 from dualboost.cli.report import Made, study_of, write_study
 from dualboost.cli.voice import Voice
 from dualboost.errors import BadInput
@@ -26,13 +26,12 @@ _SEED = 0
 
 
 def demo(
+    *,
     out: Annotated[str, typer.Option("--out", "-o", help="Folder for the data, the model and the report.")] = "demo",
     pictures: Annotated[bool, typer.Option("--pictures", help="Draw PNG files too; needs matplotlib.")] = False,
-    json: use.Json = False,
-    quiet: use.Quiet = False,
+    voice: Voice,
 ) -> None:
     """Breast cancer with 20 labels turned round: a certified model, the planted errors found, a report."""
-    voice = Voice(json, quiet)
     folder = Path(out)
     _make(folder)
     made = Made(str(folder / "breast_cancer.html"), str(folder / "breast_cancer.dualboost"), 5)
@@ -40,8 +39,8 @@ def demo(
     check_writable(data, made.page, made.model)
     text, turned = planted()
     write_text(data, text)
-    problem = load_data(DataOptions(data), voice)
-    study = study_of(make(choose(AUTO)[0], Tuning(verbose=voice.progress)), problem, made, voice)
+    problem = load_data(DataOptions(FileOptions(data)), voice)
+    study = study_of(chosen(Tuning(), voice), problem, made, voice)
     write_study(study, problem, made)
     files = [*(_draw(study, folder) if pictures else []), data, made.model]
     found = _found(study, turned)

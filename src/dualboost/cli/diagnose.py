@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualboost.cli import options as use
 from dualboost.cli.guard import bad_input
-from dualboost.cli.loading import DataOptions, check_writable, load_data, write_text
+from dualboost.cli.loading import check_writable, load_data, write_text
+from dualboost.cli.options import DataOptions
 from dualboost.cli.predict import harmless
 from dualboost.cli.voice import Voice
 
@@ -27,21 +27,15 @@ _SECONDS = 60.0
 
 
 def diagnose(
-    data: use.Data,
+    data: DataOptions,
+    *,
     out: Annotated[str | None, typer.Option("--out", "-o", help="CSV file: what each row is.")] = None,
-    target: use.Target = None,
-    positive: use.Positive = None,
-    drop: use.Drop = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="Most time; what is proved until then is told.")] = _SECONDS,
-    rows: use.Rows = None,
-    encoding: use.Encoding = None,
-    json: use.Json = False,
-    quiet: use.Quiet = False,
+    voice: Voice,
 ) -> None:
     """Say whether votes of stumps can fit the labels, and prove which rows cannot be separated."""
-    voice = Voice(json, quiet)
     check_writable(out)
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding), voice)
+    problem = load_data(data, voice)
     found = diagnoses_of(problem, seconds)
     if out is not None:
         write_text(out, _as_csv(found, problem))
@@ -60,15 +54,15 @@ def diagnoses_of(problem: Problem, seconds: float = _SECONDS) -> dict[str, Diagn
 
     classes = sorted(set(problem.y.tolist()))
     if len(classes) == 2:
-        return {"": _diagnosis_of(problem.X, problem.y, seconds)}
+        return {"": _diagnosis_of(problem, problem.y, seconds)}
     share = seconds / len(classes)
     return {
-        f"{label} against the rest": _diagnosis_of(problem.X, np.where(problem.y == label, "yes", "no"), share)
+        f"{label} against the rest": _diagnosis_of(problem, np.where(problem.y == label, "yes", "no"), share)
         for label in classes
     }
 
 
-def _diagnosis_of(X, y: np.ndarray, seconds: float) -> Diagnosis:
+def _diagnosis_of(problem: Problem, y: np.ndarray, seconds: float) -> Diagnosis:
     from dualboost import diagnose as search
     from dualboost.estimators.coded import coded
     from dualboost.learners import Stumps
@@ -76,9 +70,15 @@ def _diagnosis_of(X, y: np.ndarray, seconds: float) -> Diagnosis:
     end = monotonic() + seconds
     message = f"out of time: {seconds:g} seconds"
     with bad_input():
-        table, categorical = coded(X)
+        table, categorical = coded(problem.X)
         learner = Stumps(categorical=categorical)
-        return search(table, y, learner, watch=lambda _: message if monotonic() > end else None)
+        return search(
+            table,
+            y,
+            learner,
+            sample_weight=problem.weights,
+            watch=lambda _: message if monotonic() > end else None,
+        )
 
 
 def _record(found: Diagnosis, problem: Problem) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualboost.cli import options as use
-from dualboost.cli.algorithms import AUTO, Tuning, choose, make
+from dualboost.cli.algorithms import chosen
 from dualboost.cli.guard import bad_input
-from dualboost.cli.loading import DataOptions, load_data, load_fitted
+from dualboost.cli.loading import load_data, load_fitted
+from dualboost.cli.options import DataOptions, Folds, Tuning
 from dualboost.cli.voice import Voice, aligned
 from dualboost.errors import BadInput
 
@@ -22,50 +22,33 @@ __all__ = ["evaluate"]
 
 
 def evaluate(
-    data: use.Data,
+    data: DataOptions,
+    *,
     model: Annotated[str | None, typer.Option("--model", "-m", help="Judge this model on new rows instead.")] = None,
-    target: use.Target = None,
-    positive: use.Positive = None,
-    drop: use.Drop = None,
-    weight: use.Weight = None,
-    algorithm: use.Algorithm = AUTO,
-    nu: use.Nu = None,
-    tol: use.Tol = None,
-    max_rounds: use.Rounds = None,
-    folds: use.Folds = 5,
-    seed: use.Seed = 0,
-    jobs: use.Jobs = None,
-    rows: use.Rows = None,
-    encoding: use.Encoding = None,
-    json: use.Json = False,
-    quiet: use.Quiet = False,
+    folds: Folds = 5,
+    tuning: Tuning,
+    voice: Voice,
 ) -> None:
     """Judge an algorithm by cross-validation, or a model on new rows, with 95% intervals."""
-    voice = Voice(json, quiet)
-    source = DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight)
     if model is not None:
-        name, result = _on_new_rows(model, source, voice)
-        how = f"{name} of {model}, on rows that it has not seen if {data} is new to it."
+        name, result = _on_new_rows(model, data, voice)
+        how = f"{name} of {model}, on rows that it has not seen if {data.file.path} is new to it."
     else:
-        kind, why = choose(algorithm)
-        voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
-        name, result = (
-            kind.__name__,
-            _cross_validated(kind, Tuning(nu, tol, max_rounds, seed, jobs), source, folds, voice),
-        )
+        name, result = _cross_validated(tuning, data, folds, voice)
         how = f"{name}, {folds} folds, every row scored by a model that has not seen it."
     voice.result({"algorithm": name, **_record(result)}, [how, *_lines(result)])
 
 
-def _cross_validated(kind, tuning: Tuning, source: DataOptions, folds: int, voice: Voice) -> HeldOut:
+def _cross_validated(tuning: Tuning, data: DataOptions, folds: int, voice: Voice) -> tuple[str, HeldOut]:
     from dualboost.estimators.held_out import held_out
 
-    problem = load_data(source, voice)
+    model = chosen(tuning, voice).set_params(verbose=0)
+    problem = load_data(data, voice)
     watch = (lambda fold: voice.note(f"fold {fold + 1} of {folds}")) if voice.progress else None
     with bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model, seed = make(kind, tuning), tuning.random_state
-        return held_out(model, problem.X, problem.y, folds, seed, watch, problem.weights)
+        seed = tuning.run.random_state
+        return type(model).__name__, held_out(model, problem.X, problem.y, folds, seed, watch, problem.weights)
 
 
 def _on_new_rows(path: str, source: DataOptions, voice: Voice) -> tuple[str, HeldOut]:
@@ -76,7 +59,7 @@ def _on_new_rows(path: str, source: DataOptions, voice: Voice) -> tuple[str, Hel
 
     fitted, schema, _ = load_fitted(path)
     with bad_input():
-        table = read(source.path, rows=source.rows, encoding=source.encoding)
+        table = read(source.file.path, rows=source.file.rows, encoding=source.file.encoding)
         problem = apply(schema, table, with_target=True, weight=source.weight)
         votes = fitted.decision_function(problem.X)
     voice.note(*problem.table.notes, *problem.notes)

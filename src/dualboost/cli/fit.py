@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualboost.cli import options as use
-from dualboost.cli.algorithms import AUTO, Tuning, choose, make
+from dualboost.cli.algorithms import choose, chosen
 from dualboost.cli.guard import INTERRUPTED, bad_input
-from dualboost.cli.loading import SUFFIX, DataOptions, check_writable, load_data, provenance, stem_of
+from dualboost.cli.loading import SUFFIX, check_writable, load_data, provenance, stem_of
+from dualboost.cli.options import DataOptions, TrainingOptions, Tuning
 from dualboost.cli.voice import Voice, aligned
 
 if TYPE_CHECKING:
@@ -22,38 +22,23 @@ __all__ = ["certificate_lines", "fit", "fitted", "record_of"]
 
 
 def fit(
-    data: use.Data,
+    data: DataOptions,
+    *,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Model file; DATA.dualboost if not given.")] = None,
-    target: use.Target = None,
-    positive: use.Positive = None,
-    drop: use.Drop = None,
-    weight: use.Weight = None,
-    algorithm: use.Algorithm = AUTO,
-    nu: use.Nu = None,
-    tol: use.Tol = None,
-    max_rounds: use.Rounds = None,
-    seconds: use.Seconds = None,
-    checkpoint: use.Checkpoint = None,
-    validation_fraction: use.Validation = None,
-    seed: use.Seed = 0,
-    jobs: use.Jobs = None,
-    rows: use.Rows = None,
-    encoding: use.Encoding = None,
-    json: use.Json = False,
-    quiet: use.Quiet = False,
+    tuning: Tuning,
+    training: TrainingOptions,
+    voice: Voice,
 ) -> None:
     """Fit a certified model to a data file and keep it. Ctrl-C keeps the best so far."""
     from dualboost.files import save_model
 
-    voice = Voice(json, quiet)
-    path = out or stem_of(data) + SUFFIX
+    path = out or stem_of(data.file.path) + SUFFIX
     check_writable(path)
-    kind, why = choose(algorithm)
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight), voice)
-    voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
-    model = make(kind, Tuning(nu, tol, max_rounds, seed, jobs, voice.progress))
+    choose(tuning.algorithm)
+    problem = load_data(data, voice)
+    model = chosen(tuning, voice)
     with bad_input():
-        model.set_params(training=training_of(seconds, validation_fraction, checkpoint))
+        model.set_params(training=training_of(training))
     fitted(model, problem)
     with bad_input():
         save_model(model, path, notes=provenance(problem))
@@ -63,14 +48,13 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def training_of(seconds: float | None, validation_fraction: float | None, checkpoint: str | None) -> Training | None:
+def training_of(options: TrainingOptions) -> Training | None:
     """How the fit is watched; None where nothing was asked for."""
     from dualboost.estimators import Training
 
-    asked = seconds, validation_fraction, checkpoint
-    if all(wish is None for wish in asked):
+    if options == TrainingOptions():
         return None
-    return Training(seconds, validation_fraction, checkpoint=checkpoint)
+    return Training(options.seconds, options.validation_fraction, checkpoint=options.checkpoint)
 
 
 def fitted(model: BoostedClassifier, problem: Problem) -> BoostedClassifier:

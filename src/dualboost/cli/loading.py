@@ -7,11 +7,11 @@ import shlex
 import tempfile
 from collections.abc import Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dualboost.cli.guard import bad_input
+from dualboost.cli.options import DataOptions
 from dualboost.cli.voice import Voice
 from dualboost.errors import BadInput
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dualboost.readers import Problem, Schema
 
 __all__ = [
-    "DataOptions",
     "check_writable",
     "load_data",
     "load_fitted",
@@ -36,28 +35,15 @@ _SUFFIXES = (*_PACKED, ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".svm",
 typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 
 
-@dataclass(frozen=True)
-class DataOptions:
-    """Which file, and what the caller says about it."""
-
-    path: str
-    target: str | None = None
-    positive: str | None = None
-    drop: tuple[str, ...] = ()
-    rows: int | None = None
-    encoding: str | None = None
-    weight: str | None = None
-
-
 def load_data(options: DataOptions, voice: Voice) -> Problem:
     """Read, judge, and say what was guessed."""
     from dualboost.readers import Wishes, learn, read
 
     with bad_input():
-        table = read(options.path, rows=options.rows, encoding=options.encoding)
+        table = read(options.file.path, rows=options.file.rows, encoding=options.file.encoding)
         source = table.source
         voice.note(f"{source.name}: {source.format}, {source.rows} rows.")
-        problem = learn(table, Wishes(options.target, options.positive, options.drop, options.weight))
+        problem = learn(table, Wishes(options.target, options.positive, tuple(options.drop or ()), options.weight))
     voice.note(*problem.notes)
     return problem
 

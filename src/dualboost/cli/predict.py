@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dualboost.cli import options as use
 from dualboost.cli.guard import bad_input
 from dualboost.cli.loading import check_writable, load_fitted, write_pieces
+from dualboost.cli.options import FileOptions, OutOption
 from dualboost.cli.voice import Voice
 
 if TYPE_CHECKING:
@@ -25,23 +25,20 @@ __all__ = ["harmless", "predict"]
 
 
 def predict(
-    model: Annotated[str, typer.Argument(help="A file that `dualboost fit` wrote.")],
-    data: use.Data,
-    out: Annotated[str, typer.Option("--out", "-o", help="CSV file to write; - for standard output.")] = "-",
-    rows: use.Rows = None,
-    encoding: use.Encoding = None,
-    json: use.Json = False,
-    quiet: use.Quiet = False,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that `dualboost fit` wrote.")],
+    file: FileOptions,
+    *,
+    out: OutOption = "-",
+    voice: Voice,
 ) -> None:
     """Predict the rows of a file of any size: a CSV of labels and probabilities, in the order of the rows."""
-    voice = Voice(json, quiet)
     check_writable(out)
-    parts = _Predictions(model, data, rows, encoding)
+    parts = _Predictions(model, file)
     if out != "-":
         write_pieces(out, parts.as_csv())
         voice.note(*parts.notes())
         voice.result({"predictions": out, "rows": parts.count}, [f"Predictions: {out}"])
-    elif json:
+    elif voice.json:
         columns = [[label for part in column for label in part] for column in zip(*parts.columns(), strict=True)]
         voice.note(*parts.notes())
         sure = dict(zip(parts.names, columns[1:], strict=True))
@@ -54,9 +51,9 @@ def predict(
 class _Predictions:
     """What the model says about a file of any size, part by part; what is to be told about it is known at the end."""
 
-    def __init__(self, model: str, data: str, rows: int | None, encoding: str | None):
+    def __init__(self, model: str, file: FileOptions):
         self._model, self._schema, _ = load_fitted(model)
-        self._path, self._rows, self._encoding = data, rows, encoding
+        self._file = file
         self._said: dict[str, None] = {}
         self._new: dict[str, NewValues] = {}
         self.count = 0
@@ -78,7 +75,7 @@ class _Predictions:
         from dualboost.readers import apply, stream
 
         with bad_input():
-            for table in stream(self._path, rows=self._rows, encoding=self._encoding):
+            for table in stream(self._file.path, rows=self._file.rows, encoding=self._file.encoding):
                 problem = apply(self._schema, table)
                 self._remember(problem)
                 yield [self._model.predict(problem.X), *self._sure(problem.X)]

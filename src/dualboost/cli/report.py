@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualboost.cli import options as use
-from dualboost.cli.algorithms import AUTO, Tuning, choose, make
+from dualboost.cli.algorithms import choose, chosen
 from dualboost.cli.diagnose import diagnoses_of
 from dualboost.cli.fit import fitted, record_of
 from dualboost.cli.guard import INTERRUPTED, bad_input
 from dualboost.cli.loading import (
     SUFFIX,
-    DataOptions,
     check_writable,
     command_line,
     load_data,
@@ -26,7 +24,8 @@ from dualboost.cli.loading import (
     stem_of,
     write_text,
 )
-from dualboost.cli.suspects import audited, suspects_of
+from dualboost.cli.options import DataOptions, Folds, Tuning
+from dualboost.cli.suspects import audited, suspects_of, with_core
 from dualboost.cli.voice import Voice
 from dualboost.errors import BadInput
 
@@ -38,37 +37,26 @@ __all__ = ["Made", "report", "study_of", "write_study"]
 
 _ROWS_TO_DIAGNOSE = 20_000
 _SECONDS = 30.0  # for the diagnosis
+_MOST = 200  # rows to check on a page
 
 
-def report(
-    data: use.Data,
-    out: Annotated[str | None, typer.Option("--out", "-o", help="HTML file; DATA.html if not given.")] = None,
-    model: Annotated[str | None, typer.Option("--model", "-m", help="Where to keep the model; beside OUT.")] = None,
-    target: use.Target = None,
-    positive: use.Positive = None,
-    drop: use.Drop = None,
-    weight: use.Weight = None,
-    algorithm: use.Algorithm = AUTO,
-    nu: use.Nu = None,
-    tol: use.Tol = None,
-    max_rounds: use.Rounds = None,
-    folds: use.Folds = 5,
-    seed: use.Seed = 0,
-    jobs: use.Jobs = None,
-    rows: use.Rows = None,
-    encoding: use.Encoding = None,
-    json: use.Json = False,
-    quiet: use.Quiet = False,
-) -> None:
+@dataclass(frozen=True)
+class ReportOptions:
+    """What is written, and how the model is judged."""
+
+    out: Annotated[str | None, typer.Option("--out", "-o", help="HTML file; DATA.html if not given.")] = None
+    model: Annotated[str | None, typer.Option("--model", "-m", help="Where to keep the model; beside OUT.")] = None
+    folds: Folds = 5
+
+
+def report(data: DataOptions, results: ReportOptions, tuning: Tuning, voice: Voice) -> None:
     """Fit, judge on held-out rows, look for wrong labels, and write it all into one HTML file."""
-    voice = Voice(json, quiet)
-    page_path = out or stem_of(data) + ".html"
-    made = Made(page_path, model or page_path.removesuffix(".html") + SUFFIX, folds)
+    page_path = results.out or stem_of(data.file.path) + ".html"
+    made = Made(page_path, results.model or page_path.removesuffix(".html") + SUFFIX, results.folds)
     check_writable(made.page, made.model)
-    kind, why = choose(algorithm)
-    problem = load_data(DataOptions(data, target, positive, tuple(drop or ()), rows, encoding, weight), voice)
-    voice.note(f"Algorithm: {kind.__name__}" + (f", because {why}." if why else "."))
-    study = study_of(make(kind, Tuning(nu, tol, max_rounds, seed, jobs, voice.progress)), problem, made, voice)
+    choose(tuning.algorithm)
+    problem = load_data(data, voice)
+    study = study_of(chosen(tuning, voice), problem, made, voice)
     write_study(study, problem, made)
     from dualboost.report.page import verdict
 
@@ -107,11 +95,14 @@ def study_of(model, problem: Problem, made: Made, voice: Voice) -> Study:
     labels = audited(problem, 0 if seed is None else seed)
     title = stem_of(problem.table.source.name)
     features = problem.schema.features
-    suspects = suspects_of(labels, problem)
-    origin, commands = _origin(model, problem), _commands(problem, made)
     found = diagnoses_of(problem, _SECONDS) if len(problem.y) <= _ROWS_TO_DIAGNOSE else {}
+    labels = with_core(labels, found, problem) if found else labels
+    chosen = labels.find_label_issues(return_indices_ranked=True)
+    suspects = suspects_of(labels, problem, chosen[:_MOST])
+    origin, commands = _origin(model, problem), _commands(problem, made)
     return Study(
-        title, model, problem.y, features, judged, suspects, labels.noise_rate, origin, commands, found, problem.rows
+        title, model, problem.y, features, judged, suspects, labels.noise_rate, origin, commands, found, problem.rows,
+        unlisted=len(chosen[_MOST:]),
     )  # fmt: skip
 
 

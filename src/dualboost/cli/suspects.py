@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from dualboost.cli.guard import bad_input
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from dualboost.diagnosis import Diagnosis
     from dualboost.estimators import Audit
     from dualboost.readers import Problem
     from dualboost.report import Suspect
 
-__all__ = ["audited", "suspects_of"]
-
-_MOST = 200  # more nobody works through
+__all__ = ["audited", "suspects_of", "with_core"]
 
 
 def audited(problem: Problem, seed: int) -> Audit:
@@ -27,11 +28,20 @@ def audited(problem: Problem, seed: int) -> Audit:
         return audit(problem.X, problem.y, sample_weight=problem.weights, feature_names=names, random_state=seed)
 
 
-def suspects_of(found: Audit, problem: Problem, count: int | None = None) -> tuple[Suspect, ...]:
-    """The rows to check, most suspicious first; `count` asks for that many."""
+def with_core(found: Audit, diagnoses: dict[str, Diagnosis], problem: Problem) -> Audit:
+    """With the rows that these diagnoses, one for each class or one for two, have proved to be in the hard core."""
+    import numpy as np
+
+    from dualboost.estimators.audit import own_core
+
+    _, codes = np.unique(problem.y, return_inverse=True)
+    return found.with_hard_core(own_core([part.hard_core for part in diagnoses.values()], codes))
+
+
+def suspects_of(found: Audit, problem: Problem, chosen: np.ndarray) -> tuple[Suspect, ...]:
+    """These rows, in their order, with the words and the cells of the file."""
     from dualboost.report import Suspect
 
-    chosen = found.find_label_issues(count, return_indices_ranked=True)
     return tuple(
         Suspect(
             int(problem.rows[i]) + 1,
@@ -42,5 +52,5 @@ def suspects_of(found: Audit, problem: Problem, count: int | None = None) -> tup
             found.why(int(i)),
             problem.cells(int(i)),
         )
-        for i in (chosen if count is not None else chosen[:_MOST])
+        for i in chosen
     )

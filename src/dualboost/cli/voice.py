@@ -7,7 +7,9 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 __all__ = ["Voice", "aligned", "plain"]
 
@@ -16,8 +18,8 @@ __all__ = ["Voice", "aligned", "plain"]
 class Voice:
     """Notes go to standard error as they come, and into the JSON document."""
 
-    json: bool = False
-    quiet: bool = False
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only results and errors.")] = False
     notes: list[str] = field(default_factory=list)
 
     @property

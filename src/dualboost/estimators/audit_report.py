@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 __all__ = ["Audit"]
 
-_IN_THE_HARD_CORE = "in the hard core (the same row has another label elsewhere)"
-_AT_THE_CAP = "at the cap of the soft margin"
+_CONTRADICTED = "in the hard core: the same row has another label elsewhere"
+_IN_THE_HARD_CORE = "in the hard core"
+_AT_THE_CAP = "at the cap"
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +23,10 @@ class Audit:
     given, suggested : ndarray of shape (n,)
         The label of each row, and the one that the model would give.
     probability : ndarray of shape (n,)
-        That the given label is wrong.
+        That the given label is wrong; NaN for rows of weight 0, which are never listed.
     margin : ndarray of shape (n,)
-        How much the model speaks for the given label (negative: against it), against its strongest rival.
+        How much the model speaks for the given label (negative: against it), against its strongest rival; NaN for
+        rows of weight 0.
     noise_rate : float
         The estimated share of wrong labels.
     contradicted : ndarray of shape (n,), bool
@@ -34,6 +36,9 @@ class Audit:
         it is one of the rows that a soft margin gives up.
     status : str
         "ok", or that the labels carry no signal.
+    hard_core : ndarray of shape (n,), bool
+        The rows proved to be in the hard core: those that are `contradicted`, and where `audit` was asked for it all
+        that no vote of stumps can put on their side without a loss elsewhere.
 
     Examples
     --------
@@ -54,12 +59,18 @@ class Audit:
     at_cap: np.ndarray
     status: str
     reasons: dict[int, list[tuple[str, float]]] = field(repr=False)
-    """For the most suspicious rows: the features that speak most against the label, and how much."""
+    """The features that speak most against the label, and how much; of the most suspicious rows only."""
+    hard_core: np.ndarray
 
     @property
     def ranking(self) -> np.ndarray:
-        """Row numbers, the most suspicious first."""
-        return np.lexsort((np.arange(len(self.margin)), self.margin, -self.probability))
+        """Row numbers, the most suspicious first; rows of weight 0 are left out."""
+        order = np.lexsort((np.arange(len(self.margin)), self.margin, -self.probability))
+        return order[~np.isnan(self.margin[order])]
+
+    def with_hard_core(self, core: np.ndarray) -> Audit:
+        """With the rows that a `diagnose` has proved to be in the hard core."""
+        return replace(self, hard_core=self.contradicted | core)
 
     def find_label_issues(self, count: int | None = None, *, return_indices_ranked: bool = False) -> np.ndarray:
         """A mask of the rows to check, or their numbers, most suspicious first.
@@ -80,9 +91,13 @@ class Audit:
         return mask
 
     def why(self, row: int) -> str:
-        """What speaks against the label of this row, in words; the features of the most suspicious rows only."""
+        """What speaks against the label of this row, in words; the features of the most suspicious rows only.
+
+        "in the hard core": no vote of stumps gets it right without a loss elsewhere. "at the cap": the soft margin
+        gives it all the weight that a row may have.
+        """
         words = [", ".join(name for name, _ in self.reasons.get(int(row), []))]
-        words.append(_IN_THE_HARD_CORE * bool(self.contradicted[row]))
+        words.append(_CONTRADICTED if self.contradicted[row] else _IN_THE_HARD_CORE * bool(self.hard_core[row]))
         words.append(_AT_THE_CAP * bool(self.at_cap[row]))
         return "; ".join(filter(None, words))
 
@@ -97,6 +112,7 @@ class Audit:
                 "margin": float(self.margin[i]),
                 "contradicted": bool(self.contradicted[i]),
                 "at_cap": bool(self.at_cap[i]),
+                "hard_core": bool(self.hard_core[i]),
                 "against": ", ".join(name for name, _ in self.reasons.get(int(i), [])),
             }
             for i in self.ranking[:count]

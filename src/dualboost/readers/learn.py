@@ -94,8 +94,10 @@ def _kinds_in_words(columns: list[Column]) -> str:
 def _check_names(table: FrameTable, wishes: Wishes) -> None:
     for name in (*wishes.drop, *(name for name in (wishes.target, wishes.weight) if name is not None)):
         if name not in table.frame.columns:
-            have = ", ".join(table.frame.columns[:8]) + (", ..." if table.frame.width > 8 else "")
-            raise BadInput(f"{table.source.name} has no column {name!r}; it has {have}.")
+            more = f" and {table.frame.width - 8} more" if table.frame.width > 8 else ""
+            raise BadInput(
+                f"{table.source.name} has no column {name!r}; it has {', '.join(table.frame.columns[:8])}{more}."
+            )
 
 
 def _target(table: FrameTable, wishes: Wishes) -> str:
@@ -107,6 +109,8 @@ def _target(table: FrameTable, wishes: Wishes) -> str:
     for name in (*usual, names[-1] if names else ""):
         if name and (wishes.positive is not None or _looks_like_classes(table, name)):
             return name
+    if usual and _distinct(table, usual[0]) == 1:
+        return usual[0]  # refused below, with a sentence of its own
     binary = [name for name in names if _distinct(table, name) == 2]
     if len(binary) == 1:
         return binary[0]

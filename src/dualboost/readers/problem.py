@@ -106,8 +106,7 @@ def _with_weights(problem: Problem, name: str) -> Problem:
     kept = np.flatnonzero(weights > 0)
     if not len(kept):
         raise BadInput(f"Every weight in {name!r} is 0: give at least one row of each class a positive weight.")
-    lost = len(weights) - len(kept)
-    notes = problem.notes + ((f"{lost} rows of weight 0 were left out.",) if lost else ())
+    notes = problem.notes + _left_out(len(weights) - len(kept), "of weight 0")
     return replace(problem, X=problem.X[kept], rows=kept, notes=notes, weights=weights[kept])
 
 
@@ -118,11 +117,15 @@ def _with_labels(problem: Problem) -> Problem:
     kept = np.flatnonzero([cell is not None for cell in text])
     if not len(kept):
         raise BadInput(f"The target {problem.schema.target!r} is empty in every row.")
-    lost = len(text) - len(kept)
-    notes = problem.notes + ((f"{lost} rows without a target were left out.",) if lost else ())
+    notes = problem.notes + _left_out(len(text) - len(kept), "without a target")
     y = typed_labels([against_rest(text[i], problem.schema.positive) for i in kept])
     weights = None if problem.weights is None else problem.weights[kept]
     return replace(problem, X=problem.X[kept], y=y, rows=problem.rows[kept], notes=notes, weights=weights)
+
+
+def _left_out(count: int, which: str) -> tuple[str, ...]:
+    rows = "1 row {} was" if count == 1 else f"{count} rows {{}} were"
+    return (f"{rows.format(which)} left out.",) if count else ()
 
 
 def _check_form(schema: Schema, table: Table) -> None:

@@ -19,6 +19,7 @@ __all__ = ["Form", "as_utf8", "form_of", "parsed", "read_text"]
 
 _NAMES = {",": "CSV", ";": "CSV with semicolons", "\t": "TSV", "|": "CSV with bars"}
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$")
+_START = 4096  # bytes that show how a text is written
 _NO_HEADER = "The first row holds only numbers: the file has no header, its columns are numbered."
 
 
@@ -90,6 +91,8 @@ def as_utf8(content: Content, encoding: str | None) -> bytes:
     try:
         if encoding is not None:
             return content.data.decode(encoding).lstrip("\ufeff").encode()
+        if b"\0" in content.data[:_START]:
+            raise BadInput(_no_text(content))
         content.data.decode("utf-8")
     except LookupError as error:
         raise BadInput(f"There is no encoding {encoding!r}; try --encoding latin-1 or utf-16.") from error
@@ -101,8 +104,21 @@ def as_utf8(content: Content, encoding: str | None) -> bytes:
     return content.data.removeprefix(b"\xef\xbb\xbf")
 
 
+def _no_text(content: Content) -> str:
+    """What to do with zero bytes, which UTF-8 allows and no text has."""
+    if _likely(content.data).startswith("utf-16"):
+        return (
+            f"{content.name} is not UTF-8 text: say how it is written, for example --encoding {_likely(content.data)}."
+        )
+    return f"{content.name} is no text file, nor Parquet or Arrow: save the data as CSV."
+
+
 def _likely(data: bytes) -> str:
-    return "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
+    """Of letters of two bytes one is mostly zero."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    first, second = (data[k:_START:2].count(0) / max(1, len(data[k:_START:2])) for k in (0, 1))
+    return "utf-16-le" if second > 0.5 > first else "utf-16-be" if first > 0.5 > second else "latin-1"
 
 
 def _separator(line: str, suffix: str) -> str:

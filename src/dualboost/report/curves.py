@@ -23,6 +23,8 @@ class Curve:
     name: str
     share: float
     picture: str
+    missing: float
+    """What a missing value adds; of categories it has a bar of its own."""
 
 
 def curves(study: Study, count: int = 12) -> list[Curve]:
@@ -33,26 +35,26 @@ def curves(study: Study, count: int = 12) -> list[Curve]:
         return []
     top = np.argsort(-model.feature_importances_, kind="stable")[: min(count, len(scores.features))]
     found = {shape.feature: shape for shape in shapes(model) if shape.feature in top}
-    size = 1.08 * max(float(np.abs(shape.values).max()) for shape in found.values()) or 1.0
-    return [
-        Curve(study.features[f], float(model.feature_importances_[f]), _picture(study, found[f], size))
-        for f in map(int, top)
-    ]
+    size = 1.08 * max(float(np.abs(np.append(shape.values, shape.missing)).max()) for shape in found.values()) or 1.0
+    return [_curve(study, found[int(f)], size) for f in top]
 
 
-def _picture(study: Study, shape: Shape, size: float) -> str:
-    categories = getattr(study.model, "categories_", {}).get(study.features[shape.feature])
+def _curve(study: Study, shape: Shape, size: float) -> Curve:
+    name, share = study.features[shape.feature], float(study.model.feature_importances_[shape.feature])
+    categories = getattr(study.model, "categories_", {}).get(name)
     if categories is not None:
-        return _bars(study, shape, [str(label) for label in categories], size)
-    return _step_picture(study, shape.feature, (shape.edges, shape.values), size)
+        return Curve(name, share, _bars(study, shape, [str(label) for label in categories], size), 0.0)
+    return Curve(name, share, _step_picture(study, shape.feature, (shape.edges, shape.values), size), shape.missing)
 
 
-def _bars(study: Study, shape: Shape, labels: list[str], size: float) -> str:
-    """The categories that move the vote most, for and against."""
-    values = shape(np.arange(len(labels), dtype=np.float64))
-    order = np.argsort(-values, kind="stable")
-    if len(order) > _BARS:
-        order = np.concatenate([order[: _BARS // 2], order[-_BARS // 2 :]])
+def _bars(study: Study, shape: Shape, categories: list[str], size: float) -> str:
+    """The categories that move the vote most, for and against, and a missing value, which may matter most of all."""
+    labels = [*categories, "(missing)"]
+    values = np.append(shape(np.arange(len(categories), dtype=np.float64)), shape.missing)
+    order = np.argsort(-values[:-1], kind="stable")
+    if len(order) >= _BARS:
+        order = np.concatenate([order[: _BARS // 2], order[-(_BARS // 2 - 1) :]])
+    order = np.append(order, len(categories))
     name, second = study.features[shape.feature], study.classes[1]
     frame = Frame((-size, size), (0, len(order)), width=360, height=220)
     parts = [frame.across(f"vote for {second}"), frame.vertical(0.0, "zero")]
@@ -62,7 +64,8 @@ def _bars(study: Study, shape: Shape, labels: list[str], size: float) -> str:
         parts.append(frame.box((0.0, float(values[k])), (top - 0.85, top - 0.15), "bar"))
         parts.append(frame.beside(top - 0.5, labels[k], "end" if values[k] > 0 else "start"))
         parts.append(frame.box(frame.x, (top - 1, top), "hover", words))
-    more = f" The {len(order)} strongest of {len(labels)} categories." if len(order) < len(labels) else ""
+    shown, count = len(order) - 1, len(categories)
+    more = f" The {shown} strongest of {count} categories." if shown < count else ""
     return svg(frame, f"Vote of each category of {name}.{more}", parts)
 
 

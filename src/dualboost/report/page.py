@@ -82,7 +82,7 @@ def _shown(study: Study, count: int) -> dict[str, Any]:
         "certificate": _certificate(study),
         "margins": Markup(pictures.margins(study)),
         "convergence": Markup(pictures.convergence(study)),
-        "curves": [(curve.name, curve.share, Markup(curve.picture)) for curve in curves(study, count)],
+        "curves": [(curve, Markup(curve.picture)) for curve in curves(study, count)],
         "calibration": Markup(pictures.calibration(study)),
         "promises": pictures.promises(study),
     }
@@ -105,7 +105,7 @@ def verdict(study: Study) -> str:
         whose = "its" if len(study.classes) == 2 else "the least of its"
         margin = "soft margin is" if len(study.classes) == 2 else "soft margins is"
         sentence += f"; {whose} {margin} proved to be at least {share:.1%} of the best that any such vote can have"
-    count = len(study.suspects)
+    count = len(study.suspects) + study.unlisted
     if count:
         sentence += f"; {count} {'row deserves' if count == 1 else 'rows deserve'} a second look"
     return sentence + "."

@@ -72,7 +72,7 @@ def convergence(study: Study) -> str:
     reached, bound = every[entries], bounds[entries]
     bounded = bool(np.isfinite(bound).all())
     top = float(bound.max()) if bounded else float(reached.max())
-    room = 0.06 * (top - float(reached.min())) or 0.01
+    room = max(0.06 * (top - float(reached.min())), 0.01 * abs(top), 1e-9)
     frame = Frame((1, max(last, 2)), (float(reached.min()) - room, top + room), log_x=True)
     parts = [frame.axes("rounds", "soft margin" if hasattr(study.model, "nu_") else "objective")]
     if bounded:
@@ -82,6 +82,8 @@ def convergence(study: Study) -> str:
         words = f"round {t}: reached {reached[k]:.5f}" + (
             f", no vote exceeds {bound[k]:.5f}, gap {bound[k] - reached[k]:.2g}" if bounded else ""
         )
+        if len(rounds) == 1:  # no line to point at
+            parts.append(frame.dot(1.0, float(reached[0]), "point", words))
         parts.append(frame.strip((_between(rounds, k - 1), _between(rounds, k)), words))
     return svg(frame, "The value reached and its bound, round by round; the interval between them closes.", parts)
 

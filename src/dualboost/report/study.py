@@ -53,6 +53,8 @@ class Study:
     """The row of the file, from 0, of each row of y; None where they are the same."""
     names: tuple[str, str] | None = None
     """Of the two classes, where the model does not know them."""
+    unlisted: int = 0
+    """Rows that deserve a second look beyond the `suspects`, which are the first of them."""
 
     @property
     def classes(self) -> tuple:

@@ -110,8 +110,7 @@ class StumpBlocks {
 public:
     explicit StumpBlocks(const StumpLayout &layout) : layout_(layout), block_of_(layout.features(), -1) {
         add_dense();
-        for (size_t f = 0; f < layout.features(); ++f)
-            if (layout.home(f) == Home::sparse && layout.has_stumps(f)) add_sparse(f);
+        for (size_t f : sparse_by_count()) add_sparse(f);
     }
 
     size_t size() const { return blocks_.size(); }
@@ -167,6 +166,16 @@ private:
         ++plain_count_;
         add_block({layout_.dense(f), nullptr, layout_.cuts(f) + 1, 0, 0, layout_.rows(), crowded, false});
         add_member(f, nullptr);
+    }
+
+    // Those with most entries first, so that the ones with too few to matter are the end of the list.
+    std::vector<size_t> sparse_by_count() const {
+        std::vector<size_t> features;
+        for (size_t f = 0; f < layout_.features(); ++f)
+            if (layout_.home(f) == Home::sparse && layout_.has_stumps(f)) features.push_back(f);
+        std::stable_sort(features.begin(), features.end(),
+                         [&](size_t a, size_t b) { return layout_.sparse(a).count > layout_.sparse(b).count; });
+        return features;
     }
 
     void add_sparse(size_t f) {

@@ -88,3 +88,27 @@ def test_a_class_that_fades():
         d = d * np.where(y > 0, 0.8, 1.0) * np.exp(1e-4 * rng.standard_normal(1_000))
         d /= d.sum()
         same_answers(kept, fresh, d, 1)
+
+
+@pytest.mark.parametrize("extra", [0, 12])
+def test_one_hot_columns_share_a_histogram(extra):
+    """Two categories in one-hot columns make fewer than 256 tuples: one look, together with or without rare columns."""
+    rng = np.random.default_rng(extra)
+    m = 4_000
+    first, second = rng.integers(0, 6, m), rng.integers(0, 20, m)
+    rare = rng.random((m, extra)) < 0.15
+    X = np.hstack([first[:, None] == np.arange(6), second[:, None] == np.arange(20), rare]).astype(float)
+    X[rng.random(m) < 0.01, 3] = np.nan
+    y = np.where((first == 2) ^ (second > 4) ^ (rng.random(m) < 0.2), 1, -1).astype(np.int8)
+    found = StumpOracle(bin_columns(X), y, Rows.of(m))
+    assert len(found.bins.sparse_features) > 20
+    assert found.search.blocks <= (1 if extra == 0 else 5)
+    for _ in range(5):
+        d = rng.dirichlet(np.ones(m))
+        answer, signed = found.best(d, 4), d * y
+        left = [np.nansum(np.where(X[:, f] < 0.5, signed, 0.0)) for f in range(X.shape[1])]
+        holes = np.array([signed[np.isnan(X[:, f])].sum() for f in range(X.shape[1])])
+        all_edges = np.abs([signed.sum() - 2 * np.array(left), signed.sum() - 2 * (left + holes)]).max(axis=0)
+        present = np.abs(signed.sum() - 2 * holes) * (holes != 0)
+        expected = np.sort(np.append(np.maximum(all_edges, present), abs(signed.sum())))[::-1]
+        np.testing.assert_allclose(np.abs(answer.edges), expected[:4], rtol=0, atol=1e-12)

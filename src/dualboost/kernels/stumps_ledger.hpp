@@ -217,11 +217,10 @@ private:
 class KeptLedger {
 public:
     KeptLedger(const StumpBlocks &blocks, const StumpLayout &layout) : blocks_(blocks), layout_(layout) {
-        constexpr int64_t worth = 16;  // entries a row, on average
         int64_t entries = 0;
         for (int32_t b = 0; b < static_cast<int32_t>(blocks.size()); ++b)
             entries += blocks[b].sparse ? blocks[b].sparse->count : 0;
-        suits_ = entries >= worth * layout.rows() && layout.rows() <= ledger::kMostRows;
+        suits_ = entries >= StumpBlocks::kLedgerEntries * layout.rows() && layout.rows() <= ledger::kMostRows;
     }
 
     void forget() {

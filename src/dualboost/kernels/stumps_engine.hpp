@@ -94,7 +94,7 @@ private:
     const StumpBlocks blocks_;
     StumpBounds bounds_;
 
-    std::vector<int64_t> q_;
+    LargeVector<int64_t> q_;
     std::vector<RowSums> row_sums_;
     int64_t total_ = 0;
 

@@ -1,6 +1,7 @@
 // The hot loops of the stump search: exact integer sums over rows. Included by stumps.cpp only.
 #pragma once
 
+#include "large_memory.hpp"
 #include "stumps_layout.hpp"
 
 namespace dualboost {

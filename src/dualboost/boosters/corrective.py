@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil, log2
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -215,24 +215,28 @@ def compiled_rounds(game: Game, parts: Parts, state: State, count: int) -> Burst
         None if parts.subsets is None else parts.subsets.search,
     )  # fmt: skip
     weight_set.warmth = played["warmth"]
-    moves, known = len(played["keep"]), len(state.pool)
-    numbers = np.array([state.pool.number(name) for name in parts.names(played, moves)], dtype=np.int64)
+    moves, pool = len(played["keep"]), state.pool
     # Each round's ensemble has the hypotheses met up to it.
-    sizes = np.maximum.accumulate(np.concatenate([[len(state.w)], np.maximum(numbers + 1, known)]))
+    numbers, sizes = np.empty(moves, dtype=np.int64), np.empty(moves + 1, dtype=np.int64)
+    sizes[0] = len(state.w)
+    for t, name in enumerate(parts.names(played, moves)):
+        numbers[t] = pool.number(name)
+        sizes[t + 1] = len(pool)
 
     def weights_after(rounds: int) -> np.ndarray:
         return kernels.shift_weights(
             state.w, numbers[:rounds], played["keep"][:rounds], played["added"][:rounds], int(sizes[rounds])
         )
 
-    best, at = state.best, played["best_objective_at"]
-    if at >= 0:
-        best = replace(best, objective=float(played["objectives"][-1]), w=weights_after(at))
+    better: dict[str, Any] = {}
+    if played["best_objective_at"] >= 0:
+        better.update(objective=float(played["objectives"][-1]), w=weights_after(played["best_objective_at"]))
     if played["best_bound_at"] >= 0:
-        best = replace(best, bound=float(played["bounds"][-1]), d=played["best_d"])
+        better.update(bound=float(played["bounds"][-1]), d=played["best_d"])
     state = replace(
-        state, w=weights_after(moves), z=played["z"], d=weight_set.made(played["d"]), t=state.t + moves, best=best
-    )
+        state, w=weights_after(moves), z=played["z"], d=weight_set.made(played["d"]), t=state.t + moves,
+        best=replace(state.best, **better) if better else state.best,
+    )  # fmt: skip
     status = reached(game, state.certificate) if played["reached"] else ""
     state = with_status(state, _ending(played["interrupt"], status))
     objectives = played["objectives"]

@@ -26,9 +26,10 @@ public:
         for (int32_t b = 0; b < count; ++b)
             if (blocks[b].codes && blocks[b].crowded) order_.push_back(b);
         for (int32_t b : order_) {
-            start_[static_cast<size_t>(b)] = sparse_start_;
-            sparse_start_ += static_cast<size_t>(kCells) * static_cast<size_t>(planes(b));
+            start_[static_cast<size_t>(b)] = class_size_;
+            class_size_ += static_cast<size_t>(kCells) * static_cast<size_t>(planes(b));
         }
+        sparse_start_ = 2 * class_size_;
     }
 
     size_t size() const { return sparse_start_ + 2 * sparse_.size(); }
@@ -42,7 +43,7 @@ public:
     // The whole numbers of one class in each code of a column; `all` is their sum.
     void units(int32_t b, int c, const int64_t *cells, int64_t all, int64_t *out) const {
         if (blocks_[b].sparse) return sparse_.units(b, c, cells + sparse_start_, all, out);
-        const int64_t *own = cells + start_[static_cast<size_t>(b)] + 256 * c;
+        const int64_t *own = cells + start(b, c);
         for (int code = 0; code < kCodes; ++code)
             for (int plane = 0; plane < planes(b); ++plane) out[code] += own[plane * kCells + code];
     }
@@ -58,9 +59,12 @@ public:
             sums[kMissing] = joined(negative[kMissing], positive[kMissing], scale);
             return;
         }
-        const int64_t *own = cells + start_[static_cast<size_t>(b)];
-        join_classes(own, planes(b), scale[0], scale[1], 0, bins, sums);
-        if (bins <= kMissing) join_classes(own, planes(b), scale[0], scale[1], kMissing, kMissing + 1, sums);
+        const int64_t *negative = cells + start(b, 0), *positive = cells + start(b, 1);
+        auto part = [&](int from, int to) {
+            join_classes(negative, positive, planes(b), scale[0], scale[1], from, to, sums);
+        };
+        part(0, bins);
+        if (bins <= kMissing) part(kMissing, kMissing + 1);
     }
 
     bool is_single(int32_t b) const { return sparse_.is_single(b); }
@@ -79,15 +83,17 @@ private:
     const StumpBlocks &blocks_;
     std::vector<int32_t> order_;  // dense blocks: plain ones, eight to a group, then crowded ones
     size_t plain_ = 0;            // how many are plain
-    std::vector<size_t> start_;   // of each dense block
-    size_t sparse_start_ = 0;
+    std::vector<size_t> start_;   // of each dense block, in the cells of class -1; those of class +1 follow
+    size_t class_size_ = 0, sparse_start_ = 0;
     SparseUnits sparse_;
+
+    size_t start(int32_t b, int c) const { return start_[static_cast<size_t>(b)] + (c ? class_size_ : 0); }
 
     void add_class(size_t g, const Listed &listed, int c, int64_t *cells) const {
         size_t plain_groups = (plain_ + kTogether - 1) / kTogether;
         Changes changes = listed.of_class(c);
         auto codes = [&](size_t k) { return blocks_[order_[k]].codes + listed.begin; };
-        auto place = [&](size_t k) { return cells + start_[static_cast<size_t>(order_[k])] + 256 * c; };
+        auto place = [&](size_t k) { return cells + start(order_[k], c); };
         if (g + 1 == groups()) {
             if (sparse_.size() > 0) sparse_.add(changes, listed.begin, c, cells + sparse_start_);
             return;

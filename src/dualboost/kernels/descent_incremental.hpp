@@ -10,6 +10,7 @@
 
 #include "descent_histograms.hpp"
 #include "descent_survey.hpp"
+#include "large_memory.hpp"
 #include "stumps_rows.hpp"
 
 namespace dualboost::descent {
@@ -114,8 +115,8 @@ private:
     Problem problem_;
     const StumpBlocks &blocks_;
     const int8_t *y_;
-    std::vector<double> v_;
-    std::vector<int64_t> row_units_;         // q
+    LargeVector<double> v_;
+    LargeVector<int64_t> row_units_;         // q
     std::vector<double> prior_, log_prior_;  // empty where all rows have the same
     double log_share_;
     double offset_[2] = {0.0, 0.0}, level_[2] = {0.0, 0.0}, scale_[2] = {0.0, 0.0};

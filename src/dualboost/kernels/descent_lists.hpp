@@ -8,8 +8,10 @@
 
 namespace dualboost::descent {
 
-constexpr int64_t kTileRows = 1 << 14;  // rows inside a tile are told by 16 bits
-constexpr int kCells = 512;             // a histogram: 256 codes of class -1, then 256 of class +1
+constexpr int64_t kTileRows = 1 << 13;  // rows inside a tile are told by 16 bits
+// A histogram of one class: 256 codes, and a line of cache more, so that equal codes of columns that lie side by side do not
+// fall into the same set of the cache.
+constexpr int kCells = 256 + 8;
 constexpr int kTogether = 8;            // columns that share one walk through a list
 constexpr int kCrowdedPlanes = 4;       // copies of the histogram of a column with a very common code
 
@@ -135,13 +137,13 @@ template <int planes> inline void add_one(const uint8_t *codes, Changes listed, 
 }
 
 // From the histograms of both classes to edges: out <- scale1 * positive - scale0 * negative, planes joined.
-DUALBOOST_CLONES inline void join_classes(const int64_t *cells, int planes, double scale0, double scale1, int from,
-                                          int to, double *out) {
+DUALBOOST_CLONES inline void join_classes(const int64_t *negative_cells, const int64_t *positive_cells, int planes,
+                                          double scale0, double scale1, int from, int to, double *out) {
     for (int code = from; code < to; ++code) {
         int64_t negative = 0, positive = 0;
         for (int plane = 0; plane < planes; ++plane) {
-            negative += cells[plane * kCells + code];
-            positive += cells[plane * kCells + 256 + code];
+            negative += negative_cells[plane * kCells + code];
+            positive += positive_cells[plane * kCells + code];
         }
         out[code] = scale1 * static_cast<double>(positive) - scale0 * static_cast<double>(negative);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common.hpp"
+#include "large_memory.hpp"
 
 #include <chrono>
 #include <initializer_list>
@@ -23,7 +24,9 @@ nb::object new_vector(const std::vector<T> &values) { return new_vector(values.d
 // Memory for a vector over the rows that may become a result: untouched until used, and handed over without a copy.
 class Room {
 public:
-    explicit Room(int64_t m) : data_(new double[static_cast<size_t>(m)]), m_(m) {}
+    explicit Room(int64_t m) : data_(new double[static_cast<size_t>(m)]), m_(m) {
+        in_large_pages(data_.get(), static_cast<size_t>(m) * sizeof(double));
+    }
     double *data() const { return data_.get(); }
     nb::object release() { return release(m_); }
     // The first `size` entries.

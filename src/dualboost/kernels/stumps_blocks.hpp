@@ -58,13 +58,42 @@ public:
             size_t pair = joint_[i] * kMaxLocal + local[codes[i]];
             if (number[pair] == unknown) {
                 if (origin.size() == limit_) {
-                    for (size_t k = 0; k < i; ++k) joint_[k] = static_cast<uint8_t>(origin[joint_[k]] / kMaxLocal);
+                    for (size_t k = 0; k < i; ++k) take_back(joint_[k], origin);
                     return false;
                 }
                 number[pair] = static_cast<uint16_t>(origin.size());
                 origin.push_back(pair);
             }
             joint_[i] = static_cast<uint8_t>(number[pair]);
+        }
+        renumber(origin, feature);
+        return true;
+    }
+
+    // The same for a sparse column: rows that are not listed keep their tuple, in which the column has its default code.
+    bool add_listed(size_t feature) {
+        constexpr uint16_t unknown = 0xffff;
+        const SparseColumn &column = layout_.sparse(feature);
+        std::array<uint8_t, kCodes> local = local_codes(feature);
+        std::vector<uint16_t> number(tuples_ * kMaxLocal, unknown);
+        std::vector<size_t> origin(tuples_);
+        for (size_t tuple = 0; tuple < tuples_; ++tuple) {
+            origin[tuple] = tuple * kMaxLocal + local[column.fallback];
+            number[origin[tuple]] = static_cast<uint16_t>(tuple);
+        }
+        joint_.resize(static_cast<size_t>(layout_.rows()), 0);
+        for (int64_t k = 0; k < column.count; ++k) {
+            uint8_t &joint = joint_[static_cast<size_t>(column.rows[k])];
+            size_t pair = joint * kMaxLocal + local[column.codes[k]];
+            if (number[pair] == unknown) {
+                if (origin.size() == limit_) {
+                    for (int64_t j = 0; j < k; ++j) take_back(joint_[static_cast<size_t>(column.rows[j])], origin);
+                    return false;
+                }
+                number[pair] = static_cast<uint16_t>(origin.size());
+                origin.push_back(pair);
+            }
+            joint = static_cast<uint8_t>(number[pair]);
         }
         renumber(origin, feature);
         return true;
@@ -82,6 +111,10 @@ private:
     std::vector<size_t> features_;
     std::vector<std::array<uint8_t, kCodes>> tables_;  // code of each member in each tuple
     std::vector<uint8_t> joint_;
+
+    static void take_back(uint8_t &joint, const std::vector<size_t> &origin) {
+        joint = static_cast<uint8_t>(origin[joint] / kMaxLocal);
+    }
 
     // Codes in a row: a missing value takes the number after the last.
     std::array<uint8_t, kCodes> local_codes(size_t feature) const {
@@ -109,10 +142,19 @@ private:
 class StumpBlocks {
 public:
     explicit StumpBlocks(const StumpLayout &layout) : layout_(layout), block_of_(layout.features(), -1) {
-        add_dense();
-        for (size_t f = 0; f < layout.features(); ++f)
-            if (layout.home(f) == Home::sparse && layout.has_stumps(f)) add_sparse(f);
+        std::vector<size_t> sparse = sparse_features();
+        std::unique_ptr<Pack> open = add_dense();
+        if (total_count(sparse) < kLedgerEntries * layout.rows())
+            pack_sparse(std::move(open), sparse);
+        else
+            close(*open);
+        auto more = [&](size_t a, size_t b) { return layout.sparse(a).count > layout.sparse(b).count; };
+        std::stable_sort(sparse.begin(), sparse.end(), more);
+        for (size_t f : sparse) add_sparse(f);
     }
+
+    // Entries of sparse columns in each row, on average, from which on a ledger of what they weigh pays.
+    static constexpr int64_t kLedgerEntries = 16;
 
     size_t size() const { return blocks_.size(); }
     const Block &operator[](int32_t block) const { return blocks_[static_cast<size_t>(block)]; }
@@ -134,9 +176,8 @@ private:
 
     // Columns in stored order, so that the one-hot columns of one category meet in one pack. Reading a tuple's histogram
     // costs its size for each member, so small data get small packs.
-    void add_dense() {
-        size_t limit = static_cast<size_t>(std::min<int64_t>(kCodes, layout_.rows() / 8));
-        auto pack = std::make_unique<Pack>(layout_, limit);
+    std::unique_ptr<Pack> add_dense() {
+        std::unique_ptr<Pack> pack = new_pack();
         for (size_t slot = 0; slot < layout_.dense_count(); ++slot) {
             size_t f = layout_.dense_feature(slot);
             if (!layout_.has_stumps(f)) continue;
@@ -144,11 +185,38 @@ private:
                 add_plain(f);
             } else if (!pack->add(f)) {
                 close(*pack);
-                pack = std::make_unique<Pack>(layout_, limit);
+                pack = new_pack();
                 if (!pack->add(f)) add_plain(f);
             }
         }
-        close(*pack);
+        return pack;  // there may be room for sparse columns
+    }
+
+    std::unique_ptr<Pack> new_pack() const {
+        return std::make_unique<Pack>(layout_, static_cast<size_t>(std::min<int64_t>(kCodes, layout_.rows() / 8)));
+    }
+
+    // Sparse columns of few codes join the open pack, then packs of their own as long as those spare additions: the one-hot
+    // columns of a category seldom make more tuples than there are columns. What joined no pack is left in `sparse`.
+    void pack_sparse(std::unique_ptr<Pack> pack, std::vector<size_t> &sparse) {
+        constexpr int64_t few = 64;   // entries that are not worth a place
+        for (bool own = pack->size() == 0;; own = true) {
+            std::vector<size_t> joined, left;
+            for (size_t f : sparse) {
+                bool joins = Pack::suits(layout_, f) && layout_.sparse(f).count >= few && pack->add_listed(f);
+                (joins ? joined : left).push_back(f);
+            }
+            bool pays = !own || (joined.size() >= 2 && 2 * total_count(joined) >= layout_.rows());
+            if (pays) close(*pack), sparse.swap(left);
+            if (!pays || joined.empty()) return;
+            pack = new_pack();
+        }
+    }
+
+    int64_t total_count(const std::vector<size_t> &sparse) const {
+        int64_t entries = 0;
+        for (size_t f : sparse) entries += layout_.sparse(f).count;
+        return entries;
     }
 
     void close(Pack &pack) {
@@ -167,6 +235,13 @@ private:
         ++plain_count_;
         add_block({layout_.dense(f), nullptr, layout_.cuts(f) + 1, 0, 0, layout_.rows(), crowded, false});
         add_member(f, nullptr);
+    }
+
+    std::vector<size_t> sparse_features() const {
+        std::vector<size_t> features;
+        for (size_t f = 0; f < layout_.features(); ++f)
+            if (layout_.home(f) == Home::sparse && layout_.has_stumps(f)) features.push_back(f);
+        return features;
     }
 
     void add_sparse(size_t f) {

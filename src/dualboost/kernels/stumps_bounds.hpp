@@ -65,7 +65,8 @@ public:
         floor >>= kCoarse;
         int64_t highest = floor;
         size_t count = 0;
-        for (int32_t b = 0; b < static_cast<int32_t>(key_.size()); ++b) {
+        auto end = static_cast<int32_t>(reaching(floor));
+        for (int32_t b = 0; b < end; ++b) {
             int64_t bound = upper(static_cast<size_t>(b));
             survivors_[count] = {b, bound};
             count += bound >= floor ? 1 : 0;
@@ -83,13 +84,19 @@ public:
 
     const std::vector<Survivor> &order() const { return order_; }
 
+    // Blocks from here on have too few exceptions to reach `floor`, which is coarse.
+    size_t reaching(int64_t floor) const {
+        auto reaches = [&](int32_t count) { return count > most_exceptions_ || constant_ + count * per_exception_ >= floor; };
+        return static_cast<size_t>(std::partition_point(exceptions_.begin(), exceptions_.end(), reaches) - exceptions_.begin());
+    }
+
 private:
     static constexpr int64_t kUnseen = int64_t{1} << 62;
     static constexpr int64_t kOdometerEnd = int64_t{1} << 61;
     static constexpr int32_t kDense = std::numeric_limits<int32_t>::max();
 
     std::vector<int64_t> key_;  // last best |edge| - odometer at that look; key + odometer bounds the edge now
-    std::vector<int32_t> exceptions_;  // listed rows of a sparse column
+    std::vector<int32_t> exceptions_;  // listed rows of a sparse column, descending; dense blocks come before
     std::vector<Survivor> survivors_, order_;
     bool any_sparse_ = false;
     int64_t odometer_ = 0, most_ = 0, constant_ = 0;

@@ -3,6 +3,7 @@
 
 #include "stumps_bounds.hpp"
 #include "stumps_filter.hpp"
+#include "stumps_ledger.hpp"
 #include "stumps_ranking.hpp"
 
 namespace dualboost {
@@ -23,7 +24,7 @@ struct Found {
 
 class StumpEngine {
 public:
-    explicit StumpEngine(const StumpArrays &arrays) : layout(arrays), blocks_(layout), bounds_(blocks_) {
+    explicit StumpEngine(const StumpArrays &arrays) : layout(arrays), blocks_(layout), bounds_(blocks_), ledger_(blocks_, layout) {
         q_.assign(static_cast<size_t>(layout.rows()), 0);
         row_sums_.resize(static_cast<size_t>(chunk_count(layout.rows())));
         peak_.assign(blocks_.member_count(), 0);
@@ -37,6 +38,7 @@ public:
     void forget() {
         bounds_.forget();
         leaders_.clear();
+        ledger_.forget();
     }
 
     int64_t looked() const { return looked_; }
@@ -62,13 +64,7 @@ public:
 
     void loaded() {
         RowSums sum;
-        for (const RowSums &part : row_sums_) {
-            sum.total = wrapping_sum(sum.total, part.total);
-            sum.travelled = wrapping_sum(sum.travelled, part.travelled);
-            sum.high = wrapping_sum(sum.high, part.high);
-            sum.low = wrapping_sum(sum.low, part.low);
-            sum.bad += part.bad;
-        }
+        for (const RowSums &part : row_sums_) sum.add(part);
         accept(sum);
     }
 
@@ -78,12 +74,16 @@ public:
         // not, a rough look at all of them is better from the start.
         bool rough_start = filtered_ && looked_ > kGroup;
         start(std::min(k, blocks_.member_count() + 1));
-        if (!rough_start && !at_once_ && !leaders_.empty()) look(leaders_.data(), leaders_.size(), threads);
-        size_t count = bounds_.sort(ranking_.threshold());
+        bool follows = ledger_.follow(q_.data()), only_one = k == 1;
+        if (!rough_start && !at_once_ && !leaders_.empty() && !(follows && only_one))
+            look(leaders_.data(), leaders_.size(), threads);
+        int64_t floor = ranking_.threshold();
+        if (follows) floor = ledger_.sharpen(bounds_, total_, floor, only_one);
+        size_t count = bounds_.sort(floor);
         filtered_ = worth_filter(count) && filter_.load(q_.data(), layout.rows());
         if (filtered_) {
-            judge(count, k == 1, threads);
-            count = bounds_.sort(ranking_.threshold());
+            judge(count, only_one, threads);
+            count = bounds_.sort(std::max(floor, ranking_.threshold()));
         }
         at_once_ && !filtered_ ? look_at_all(count, threads) : walk(count, threads);
         at_once_ = layout.rows() > kTallRows && !filtered_ && few_spared(count);
@@ -94,11 +94,13 @@ private:
     const StumpBlocks blocks_;
     StumpBounds bounds_;
 
-    std::vector<int64_t> q_;
+    LargeVector<int64_t> q_;
     std::vector<RowSums> row_sums_;
     int64_t total_ = 0;
 
     std::vector<int32_t> leaders_;  // blocks of the last answer: looked at first, they give a good threshold
+
+    KeptLedger ledger_;
 
     // Work of one call; the vectors keep their memory from call to call.
     Ranking ranking_;
@@ -118,11 +120,6 @@ private:
     int64_t looked_ = 0;
 
     // ---- weights --------------------
-
-    // Bad weights may overflow; they are refused after the sum.
-    static int64_t wrapping_sum(int64_t a, int64_t b) {
-        return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-    }
 
     void accept(const RowSums &sum) {
         double mass = static_cast<double>(sum.high) * 4294967296.0 + static_cast<double>(sum.low);

@@ -1,6 +1,7 @@
 // The hot loops of the stump search: exact integer sums over rows. Included by stumps.cpp only.
 #pragma once
 
+#include "large_memory.hpp"
 #include "stumps_layout.hpp"
 
 namespace dualboost {
@@ -14,6 +15,18 @@ struct RowSums {
     int64_t travelled = 0;  // sum of |change of y_i d_i| since the call before
     int64_t high = 0, low = 0;  // sum of d_i as high * 2^32 + low, which cannot overflow
     int64_t bad = 0;        // weights that are negative, above one, or not numbers
+
+    // Bad weights may overflow; they are refused after the sum.
+    void add(const RowSums &other) {
+        auto wrapping = [](int64_t &to, int64_t value) {
+            to = static_cast<int64_t>(static_cast<uint64_t>(to) + static_cast<uint64_t>(value));
+        };
+        wrapping(total, other.total);
+        wrapping(travelled, other.travelled);
+        wrapping(high, other.high);
+        wrapping(low, other.low);
+        bad += other.bad;
+    }
 };
 
 // q_i <- y_i * rint(d_i * 2^61). There is no vector instruction for double -> int64, so the number is split into two

@@ -152,13 +152,26 @@ inline std::vector<int64_t> sample_rows(int64_t m, int64_t count) {
     return rows;
 }
 
+// The value with rank n (from 0) among a few; reorders them. A small rank is found by so many searches for the least.
+inline double nth_smallest(double *values, int64_t count, int64_t n) {
+    if (n > 4) {
+        std::nth_element(values, values + n, values + count);
+        return values[n];
+    }
+    for (int64_t k = 0;; ++k) {
+        int64_t least = k;
+        for (int64_t j = k + 1; j < count; ++j) least = values[j] < values[least] ? j : least;
+        std::swap(values[k], values[least]);
+        if (k == n) return values[n];
+    }
+}
+
 // The distance from a guess within which about one row in eight lies, from the distances of a small sample.
 template <class Distance> double eighth_nearest(int64_t m, const Distance &distance) {
     std::array<double, 128> distances;
     int64_t count = std::clamp<int64_t>(m / 32, 1, 128);
     for (int64_t k = 0; k < count; ++k) distances[static_cast<size_t>(k)] = distance((2 * k + 1) * m / (2 * count));
-    std::nth_element(distances.begin(), distances.begin() + count / 8, distances.begin() + count);
-    return distances[static_cast<size_t>(count / 8)];
+    return nth_smallest(distances.data(), count, count / 8);
 }
 
 DUALBOOST_CLONES inline double lane_sum(const double *values, int64_t n) {

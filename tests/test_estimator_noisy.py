@@ -216,3 +216,21 @@ def test_the_same_for_any_number_of_threads(noisy):
     one, two = (fresh(MIXTURE).set_params(n_jobs=n).fit(X, y) for n in (1, 2))
     assert np.array_equal(one.oob_margins_, two.oob_margins_)
     assert replace(one.certificate_) == two.certificate_
+
+
+@pytest.mark.parametrize("weight", [1e18, 1e300])
+@pytest.mark.parametrize("bags", [0, 2])
+@pytest.mark.parametrize("kind", [LogisticMixtureClassifier, LogisticDifferenceClassifier])
+def test_one_row_with_nearly_all_the_weight(kind, bags, weight):
+    """The share of its class rounds to 1; the scores are finite all the same."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    weights = np.ones(60)
+    weights[0] = weight
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = kind(bags=bags, max_iter=10, random_state=0).fit(X, X[:, 0] > 0, weights)
+    for values in (model.decision_function(X), model.predict_proba(X), model.margins_, model.label_noise_):
+        assert np.isfinite(values).all()
+    assert model.predict(X[:1])[0] == (X[0, 0] > 0)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics import brier_score_loss, log_loss
 
+import dualboost
 from dualboost import LPBoostClassifier, MarginBoostClassifier
 from dualboost.estimators.calibration import Sigmoid, Steps, _learned
 
@@ -45,6 +46,26 @@ def test_the_likeliest_class_is_the_predicted_one(classes):
     np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-12)
     np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
     assert chances.min() > 0
+
+
+ROUNDING = np.array([5.6e-17, -5.6e-17, 0.0, 5e-324, -5e-324, 1e-300])
+ALMOST_EQUAL = np.array([[0.3, np.nextafter(0.3, 1), -1], [0.0, 5e-324, 5e-324], [27.0, -1, 27.5], [0.1, 0.1, 0.1]])
+
+
+@pytest.mark.parametrize("name", [name for name in dualboost.__all__ if name.endswith("Classifier")])
+@pytest.mark.parametrize("votes", [ROUNDING, ALMOST_EQUAL], ids=["two classes", "three classes"])
+@pytest.mark.filterwarnings("ignore")
+def test_votes_that_cancel_but_for_rounding_are_told_alike(name, votes, monkeypatch, iris):
+    """Or `predict` names one class and the larger probability is that of another."""
+    X, y = iris[0][::3], iris[1][::3]
+    model = getattr(dualboost, name)()
+    quick = {"max_iter": 3, "bags": 2, "random_state": 0}
+    model.set_params(**{key: value for key, value in quick.items() if key in model.get_params()})
+    model.fit(X, y if votes.ndim == 2 else y == 1)
+    monkeypatch.setattr(model, "decision_function", lambda X: votes)
+    chances = model.predict_proba(X)
+    np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
+    np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-15)
 
 
 def test_without_calibration_there_are_no_probabilities(iris):

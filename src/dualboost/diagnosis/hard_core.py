@@ -19,6 +19,7 @@ from dualboost.diagnosis.generation import CoreSearch
 from dualboost.diagnosis.margin import LISTED, largest_margin
 from dualboost.diagnosis.rates import promises
 from dualboost.diagnosis.report import Diagnosis
+from dualboost.diagnosis.scaling import Scaled, within_rounding
 from dualboost.frames import as_frame, frame_numbers
 from dualboost.labels import as_labels
 from dualboost.learners import Learner, Matrix, Oracle, Stumps
@@ -84,7 +85,7 @@ def diagnose(
     present, rows = _rows_of(sample_weight, A.shape[0])
     A = A if present.all() else A[present]
     if y is None:
-        found = _of_matrix(Matrix().bind(A, None, rows), max_rounds, watch)
+        found = _of_matrix(Matrix().bind(A, None, rows), LISTED, max_rounds, watch)
     else:
         signs = _signs(y, present)
         told = with_categories(Stumps() if learner is None else learner, categorical)
@@ -150,34 +151,41 @@ def _signs(y, present: np.ndarray) -> np.ndarray:
 # ---- the search -----------------------------------------------------------------------------------------------------
 
 
-def _of_matrix(oracle: MatrixOracle, max_rounds: int, watch: Watch | None) -> Diagnosis:
-    """With the columns scaled to a largest entry of 1 for the search, which leaves the core as it is."""
-    A = oracle.A
-    largest = (abs(A).max(axis=0).toarray() if sp.issparse(A) else np.abs(A).max(axis=0)).ravel()
-    scale = np.where(largest > 0, largest, 1.0)
-    scaled = Matrix().bind(A.multiply(1.0 / scale) if sp.issparse(A) else A / scale, None, oracle.rows)
-    duplicates = Duplicates.in_matrix(A)
-    finding, verdict = _best_search(scaled, duplicates, max_rounds, watch)
-    w = scaled.spread(finding.hypotheses, verdict.w) / scale
-    w = w / max(np.abs(w).sum(), np.finfo(np.float64).tiny)
-    edge = float(oracle.best(verdict.psi).bound) if verdict.psi.any() else 0.0
-    verdict = replace(verdict, w=w, margins=A @ w, edge=edge)
-    return _diagnosis(oracle, replace(finding, hypotheses=range(len(w))), verdict, duplicates)
+def _of_matrix(given: MatrixOracle, listed: int, max_rounds: int, watch: Watch | None) -> Diagnosis:
+    """With rows and columns of like sizes for the search, which leaves the core as it is.
+
+    One linear program for up to `listed` entries.
+    """
+    scaled, duplicates = Scaled.of(given), Duplicates.in_matrix(given.A)
+    finding, verdict = _program(scaled.oracle, duplicates, listed) or _generation(
+        scaled.oracle, duplicates, max_rounds, watch
+    )
+    verdict = scaled.back(verdict, scaled.oracle.spread(finding.hypotheses, verdict.w), given)
+    return _diagnosis(given, replace(finding, hypotheses=range(len(verdict.w))), verdict, duplicates)
 
 
-def _best_search(oracle: MatrixOracle, duplicates: Duplicates, max_rounds: int, watch: Watch | None):
-    """One linear program; column generation for what is too large for that, or where its answer proves too little."""
-    if np.prod(oracle.A.shape) <= LISTED:
-        A = oracle.A.toarray() if sp.issparse(oracle.A) else oracle.A
-        finding = by_program(A, duplicates.copy_of)
-        verdict = verify(oracle, finding)
-        if (verdict.on | verdict.off).all():
-            return finding, verdict
+def _program(oracle: MatrixOracle, duplicates: Duplicates, listed: int) -> tuple[Finding, Verdict] | None:
+    """None where the matrix is too large, or the answer proves too little."""
+    if np.prod(oracle.A.shape) > listed:
+        return None
+    finding = by_program(oracle.A.toarray() if sp.issparse(oracle.A) else oracle.A, duplicates.copy_of)
+    verdict = _proved(oracle, finding)
+    return (finding, verdict) if (verdict.on | verdict.off).all() else None
+
+
+def _generation(oracle: MatrixOracle, duplicates: Duplicates, max_rounds: int, watch: Watch | None):
     finding = CoreSearch(oracle, duplicates.copy_of).run(max_rounds, watch)
-    return finding, verify(oracle, finding)
+    return finding, _proved(oracle, finding)
+
+
+def _proved(oracle: MatrixOracle, finding: Finding) -> Verdict:
+    verdict = verify(oracle, finding)
+    return within_rounding(oracle.A, verdict, oracle.spread(finding.hypotheses, verdict.w))
 
 
 def _of_class(oracle: Oracle, duplicates: Duplicates, max_rounds: int, watch: Watch | None) -> Diagnosis:
+    if isinstance(oracle, MatrixOracle):
+        return _of_matrix(oracle, 0, max_rounds, watch)
     if isinstance(oracle, Directed):
         raise ValueError("A diagnosis is of hypotheses that count with both signs: use Stumps() without monotone.")
     finding = CoreSearch(oracle, duplicates.copy_of).run(max_rounds, watch)

@@ -43,9 +43,12 @@ def largest_margin(oracle: Oracle, hypotheses: Sequence[Hypothesis], verdict: Ve
 
 
 def _of_listed(oracle: MatrixOracle) -> Certificate:
-    """To the last digits: a linear program holds all columns."""
-    game = Game(SoftMargin(Simplex()).bind(oracle.rows), oracle, oracle.rows, tol=1e-9)
-    return play(game, LPBoost(), 10 * oracle.A.shape[1]).certificate
+    """To the last digits: a linear program holds all columns. In units of the largest entry, which it needs."""
+    unit = 2.0 ** (np.frexp(oracle.largest_entry)[1] - 1)
+    listed = MatrixOracle(oracle.A / unit, oracle.rows)
+    game = Game(SoftMargin(Simplex()).bind(oracle.rows), listed, oracle.rows, tol=1e-9)
+    found = play(game, LPBoost(), 10 * oracle.A.shape[1]).certificate
+    return Certificate(unit * found.objective, unit * found.bound)
 
 
 def _of_class(oracle: Oracle, hypotheses: Sequence[Hypothesis], verdict: Verdict) -> Certificate:

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dualboost.boosters import Booster
-from dualboost.estimators.calibration import Link, calibrated, calibration_cost, in_haste
+from dualboost.estimators.calibration import Link, calibrated, calibration_cost, in_haste, with_likeliest
 from dualboost.estimators.control import Control
 from dualboost.estimators.holding_out import with_held_out
 from dualboost.estimators.hooks import CallbackSupport, Hooks, with_hooks
@@ -200,8 +200,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
         return self._winners(self.decision_function(X))
 
     def _winners(self, votes: np.ndarray) -> np.ndarray:
-        winner = (votes > 0).astype(int) if votes.ndim == 1 else np.argmax(votes, axis=1)
-        return self.classes_[winner]
+        return self.classes_[_winning(votes)]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
@@ -209,6 +208,9 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
         return self._chances(self.decision_function(X))
 
     def _chances(self, votes: np.ndarray) -> np.ndarray:
+        return with_likeliest(self._linked(votes), _winning(votes))
+
+    def _linked(self, votes: np.ndarray) -> np.ndarray:
         if votes.ndim == 2 and not hasattr(self, "estimators_"):
             return self.link_.of(votes)
         if votes.ndim == 2:
@@ -216,6 +218,11 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
             return odds / odds.sum(axis=1, keepdims=True)
         second = self.link_.of(votes)
         return np.column_stack([1 - second, second])
+
+
+def _winning(votes: np.ndarray) -> np.ndarray:
+    """The number of the class that wins each vote."""
+    return (votes > 0).astype(int) if votes.ndim == 1 else np.argmax(votes, axis=1)
 
 
 def _log_odds(p: np.ndarray) -> np.ndarray:

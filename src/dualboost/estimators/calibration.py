@@ -17,7 +17,7 @@ from sklearn.isotonic import IsotonicRegression
 from dualboost.estimators.folds import fingerprints, sampled, splits
 from dualboost.estimators.validation import TrainingData
 
-__all__ = ["Link", "Sigmoid", "Softmax", "Steps", "calibrated", "calibration_cost", "in_haste"]
+__all__ = ["Link", "Sigmoid", "Softmax", "Steps", "calibrated", "calibration_cost", "in_haste", "with_likeliest"]
 
 _FOLDS = 3
 _MOST_ROWS = 20_000  # more would not make the link better
@@ -62,6 +62,16 @@ class Steps(Link):
 
     def of(self, scores: np.ndarray) -> np.ndarray:
         return np.interp(scores, self.scores, self.probabilities)
+
+
+def with_likeliest(P: np.ndarray, winners: np.ndarray) -> np.ndarray:
+    """P, in which the first of the largest probabilities of each row is that of the class that wins the vote.
+
+    Votes that cancel but for rounding have equal probabilities: the winner's is made larger by the least there is.
+    """
+    tied = np.flatnonzero(np.argmax(P, axis=1) != winners)
+    P[tied, winners[tied]] = np.nextafter(P[tied].max(axis=1), 2.0)
+    return P
 
 
 def calibration_cost(rows: int) -> float:

@@ -8,7 +8,7 @@ from dualboost.boosters.leveraging import RATES
 from dualboost.losses import LogisticMixture
 from dualboost.rows import Rows
 
-__all__ = ["TIE", "estimated_rate", "scale_and_rate"]
+__all__ = ["TIE", "estimated_rate", "log_shares", "scale_and_rate"]
 
 TIE = 1e-10  # losses that differ by rounding only are equal: weight k must choose as k copies do
 _EXPECTED, _BELIEF = 0.1, 0.05  # of the noise rate, as a share of the rows
@@ -42,6 +42,12 @@ def estimated_rate(margins: np.ndarray, rows: Rows) -> float:
             break
         rate = new
     return rate
+
+
+def log_shares(signs: np.ndarray, rows: Rows) -> tuple[float, float]:
+    """Logarithms of the shares of the second and of the first class: finite even where one of them rounds to 1."""
+    second, first = (rows.add(float(rows.prior[side].sum())) for side in (signs > 0, signs <= 0))
+    return float(np.log(second)), float(np.log(first))
 
 
 def _grouped(margins: np.ndarray, rows: Rows) -> tuple[np.ndarray, Rows]:

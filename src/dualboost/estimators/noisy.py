@@ -24,7 +24,7 @@ from dualboost.estimators.bagging import Average, deal
 from dualboost.estimators.base import BoostedClassifier, Parts
 from dualboost.estimators.calibration import Sigmoid
 from dualboost.estimators.folds import fingerprints
-from dualboost.estimators.noise_rate import scale_and_rate
+from dualboost.estimators.noise_rate import log_shares, scale_and_rate
 from dualboost.estimators.noisy_trials import Found, Settings, Trials, learners_for
 from dualboost.estimators.training import Training
 from dualboost.estimators.validation import TrainingData, check_whole_number
@@ -118,14 +118,15 @@ class NoisyClassifier(BoostedClassifier):
     def _keep_trial(self, data: TrainingData, rows: Rows, found: Found, given: float | None) -> None:
         """The averaged model; noise is judged by the fits that have not seen the row."""
         trial, predictor = found.trial, found.predictor(1.0)
-        signal, frequency = found.signal(data.signs, rows), float(rows.prior[data.signs > 0].sum())
+        signal = found.signal(data.signs, rows)
         seen = np.isnan(trial.out_margins)
         inside = data.signs * predictor.scores(data.X, rows.threads)
         plain = np.where(seen, inside, trial.out_margins)
         scale, rate = scale_and_rate(plain, rows, given)
         predictor, inside, outside = found.predictor(scale), scale * inside, scale * plain
         if not signal:
-            predictor, outside = Average((), float(np.log(frequency) - np.log1p(-frequency))), plain
+            second, first = log_shares(data.signs, rows)
+            predictor, outside = Average((), second - first), plain
             inside = data.signs * predictor.scores(data.X)
         self.n_iter_, self.predictor_ = max(trial.rounds, 1), predictor
         self.history_ = {"loss": trial.history}

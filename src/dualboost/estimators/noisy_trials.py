@@ -14,7 +14,7 @@ from dualboost.estimators.bag_fits import BagParts, Bags
 from dualboost.estimators.bagging import Average, Trial, try_out
 from dualboost.estimators.folds import count_distinct
 from dualboost.estimators.linear_start import LinearVotes, linear_votes
-from dualboost.estimators.noise_rate import TIE
+from dualboost.estimators.noise_rate import TIE, log_shares
 from dualboost.estimators.validation import TrainingData
 from dualboost.learners import LeafTrees, Learner, Predictor, Stumps
 from dualboost.learners.leaf_trees import LeafOracle
@@ -68,8 +68,7 @@ class Found:
         known = ~np.isnan(self.trial.out_margins)
         loss = self.trial.parts.loss
         own = bounded_value(self.trial.out_margins[known], loss.mu) - np.log1p(-loss.noise_rate)
-        frequency = float(rows.prior[signs > 0].sum())
-        gain = -np.where(signs > 0, np.log(frequency), np.log1p(-frequency))[known] - own
+        gain = -np.where(signs > 0, *log_shares(signs, rows))[known] - own
         share = rows.prior[known] / rows.prior[known].sum()
         mean = float(share @ gain)
         error = float(np.sqrt(share @ (gain - mean) ** 2 / self.distinct))

@@ -79,14 +79,7 @@ class SoftMargin(Loss):
     def hessian(self, d: np.ndarray, columns: np.ndarray) -> np.ndarray:
         if self.bound_set.radius == 0:
             return np.zeros((len(columns), len(columns)))  # one feasible d: F is linear
-        moving = self.bound_set.responsive(d)
-        d, centred = d[moving], np.compress(moving, columns, axis=1)
-        rows, mass = self.bound_set.rows, self.bound_set.rows.add(float(d.sum()))
-        # A covariance: centred first, or rounding makes it indefinite where d sits on a few equal rows. In place: new
-        # memory would cost more than the arithmetic.
-        centred -= rows.add(centred @ d)[:, None] / max(mass, 1e-300)
-        centred *= np.sqrt(d)
-        return self.eta * rows.add(centred @ centred.T)  # of itself: half the work
+        return self.bound_set.hessian(d, columns, self.eta)
 
     def smoothed(self, tol: float) -> SoftMargin:
         radius = self.bound_set.radius  # 0: one feasible d, and F is linear as it stands

@@ -90,9 +90,9 @@ def _weights(z: np.ndarray) -> np.ndarray:
 def _step(d: np.ndarray, u: np.ndarray, gain: float) -> float:
     """The whole step, or a part of it that lowers the loss enough."""
     step = 1.0
-    with np.errstate(over="ignore"):
-        while step > 1e-10 and float(d @ np.exp(-step * u)) > 1 - 1e-4 * step * gain + 1e-15:
-            step /= 2
+    # Below the largest number there is: a row without weight may lose all it wants.
+    while step > 1e-10 and float(d @ np.exp(np.minimum(-step * u, 700.0))) > 1 - 1e-4 * step * gain + 1e-15:
+        step /= 2
     return step
 
 

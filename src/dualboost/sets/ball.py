@@ -18,6 +18,7 @@ from dualboost.rows import Rows
 from dualboost.sets.any_norm import NormRelaxation
 from dualboost.sets.base import BoundSet, WeightSet
 from dualboost.sets.capped import CappedSimplex
+from dualboost.sets.covariance import along
 from dualboost.sets.lp_curve import Curve, Entropic, Euclidean
 from dualboost.sets.norms import (
     Lp,
@@ -104,6 +105,7 @@ class LpBall(BoundSet):
         self._warm = (np.nan, np.nan)  # multipliers of the last entropic projection, in units of margins
         self._near = (np.nan, np.nan)  # and of the last Euclidean one
         self._height = np.nan  # of the last level above the least margin, in units of their spread
+        self._last: tuple[np.ndarray | None, float] = None, -inf  # entropic projection, and its multiplier
 
     def relaxed_margin(self, z: np.ndarray) -> float:
         return inner(self.vertex(z), z, self.rows)
@@ -184,9 +186,10 @@ class LpBall(BoundSet):
         least, y = offsets(z, self.rows)
         curve = Curve(self.rows, self.p, Entropic(y, eta, self.p))
         curve.level = (self._warm[1] + least) * eta
-        d = curve.to_radius(self._log_radius, self._warm[0] + log(eta))
+        d = frozen(curve.to_radius(self._log_radius, self._warm[0] + log(eta)))
         self._warm = (curve.log_s - log(eta), curve.level / eta - least) if curve.log_s > -inf else self._warm
-        return frozen(d)
+        self._last = d, curve.log_s
+        return d
 
     def euclidean(self, v: np.ndarray) -> np.ndarray:
         if self._one_point:
@@ -210,3 +213,18 @@ class LpBall(BoundSet):
 
     def responsive(self, d: np.ndarray) -> np.ndarray:
         return d > 0
+
+    def hessian(self, d: np.ndarray, columns: np.ndarray, eta: float) -> np.ndarray:
+        """On the sphere the weights move along it, and the less the more it presses; inside it like on the simplex.
+
+        How much it presses only the projection itself knows: for weights other than its last a bound from above.
+        """
+        last, log_s = self._last
+        if d is not last or log_s == -inf:
+            return super().hessian(d, columns, eta)
+        density = d / self.rows.prior
+        top = self.rows.max(float(density.max()))
+        g = (density / top) ** (self.p - 1)
+        pressed = (self.p - 1) * exp(min(log_s + (self.p - 1) * log(top), 700.0)) * g
+        C, b, variance = along(eta * d / (1 + pressed), columns, g, self.rows)
+        return C - np.outer(b, b) / max(variance, 1e-300)

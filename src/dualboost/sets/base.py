@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from dualboost.rows import Rows
+from dualboost.sets.covariance import covariance
 
 __all__ = ["BoundSet", "WeightSet"]
 
@@ -69,6 +70,13 @@ class BoundSet(ABC):
 
         Where nothing better is known, `d > 0` is safe.
         """
+
+    def hessian(self, d: np.ndarray, columns: np.ndarray, eta: float) -> np.ndarray:
+        """How d = entropic(z, eta) falls as z rises, along the n rows of `columns`: (n, n), or a bound from above.
+
+        As it stands, for weights that move freely but for their total; exact on capped simplices.
+        """
+        return eta * covariance(d, columns, self.responsive(d), self.rows)
 
     @abstractmethod
     def forget(self) -> None:

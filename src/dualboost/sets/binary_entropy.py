@@ -16,6 +16,7 @@ from scipy.special import expit, log_expit, rel_entr
 from dualboost.rows import Rows
 from dualboost.sets.base import BoundSet, WeightSet
 from dualboost.sets.capped import CappedSimplex
+from dualboost.sets.covariance import covariance
 from dualboost.sets.norms import frozen, increasing_root, offsets
 
 __all__ = ["BinaryEntropy", "BinaryEntropySimplex"]
@@ -114,3 +115,7 @@ class BinaryEntropySimplex(BoundSet):
 
     def responsive(self, d: np.ndarray) -> np.ndarray:
         return d > 0
+
+    def hessian(self, d: np.ndarray, columns: np.ndarray, eta: float) -> np.ndarray:
+        v = d * np.maximum(1.0 - d / self._copies, 0.0)
+        return eta * covariance(v, columns, v > 0, self.rows)

@@ -17,6 +17,7 @@ from dualboost import kernels
 from dualboost.rows import Rows
 from dualboost.sets.base import BoundSet, WeightSet
 from dualboost.sets.capped import Capped, CappedSimplex
+from dualboost.sets.covariance import covariance
 from dualboost.sets.norms import frozen
 
 __all__ = ["Balanced", "GroupedSimplex", "Groups"]
@@ -235,7 +236,21 @@ class GroupedSimplex(BoundSet):
         return bool(inside) and abs(self.rows.add(float(d.sum())) - 1) <= atol
 
     def responsive(self, d: np.ndarray) -> np.ndarray:
-        return (d > 0) & (d < self.caps)
+        alone = np.bincount(self.codes, minlength=len(self.high)) == 1
+        return (d > 0) & (d < self.caps) & ~(alone & self._pegged(d))[self.codes]
+
+    def _pegged(self, d: np.ndarray) -> np.ndarray:
+        """Which groups are at a limit: their total stays where it is."""
+        total = self._totals(d)
+        return (total >= self.high - 10 * _ROUNDING) | (total <= self.low + 10 * _ROUNDING)
+
+    def hessian(self, d: np.ndarray, columns: np.ndarray, eta: float) -> np.ndarray:
+        """The free groups exchange weight with each other, the rows of a pegged one only among themselves."""
+        pegged, moving = self._pegged(d), self.responsive(d)
+        H = covariance(d, columns, moving & ~pegged[self.codes], self.rows)
+        for g in np.flatnonzero(pegged):
+            H += covariance(d, columns, moving & (self.codes == g), self.rows)
+        return eta * H
 
     def divergence(self, d: np.ndarray) -> float:
         return self.rows.add(float(rel_entr(d, self.rows.prior).sum()))

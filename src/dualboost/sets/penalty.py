@@ -17,6 +17,7 @@ from dualboost.rows import Rows
 from dualboost.sets.any_norm import NormRelaxation
 from dualboost.sets.base import BoundSet, WeightSet
 from dualboost.sets.capped import CappedSimplex
+from dualboost.sets.covariance import along, covariance
 from dualboost.sets.lp_curve import Curve, Entropic, Euclidean
 from dualboost.sets.norms import (
     Lp,
@@ -178,6 +179,25 @@ class LpPenalty(BoundSet):
 
     def responsive(self, d: np.ndarray) -> np.ndarray:
         return d > 0
+
+    def hessian(self, d: np.ndarray, columns: np.ndarray, eta: float) -> np.ndarray:
+        """The inverse, on vectors of sum 0, of the second derivative of divergence / eta + price at d."""
+        density = d / self.rows.prior
+        top = self.rows.max(float(density.max()))
+        if self.p == inf:
+            return eta * covariance(d, self._tied(columns, density >= top * (1 - 1e-12)), d > 0, self.rows)
+        a, g = self.p - 1, (density / top) ** (self.p - 1)
+        power = self.rows.add(float(self.rows.prior @ (density / top) ** self.p))
+        steep = self._unit * a * power ** (1 / self.p - 1)
+        C, b, variance = along(eta * d / (1 + eta * steep * g), columns, g, self.rows)
+        factor = steep / (power * top)
+        return C + np.outer(b, b) * (factor / max(1 - factor * variance, 1e-9))
+
+    def _tied(self, columns: np.ndarray, together: np.ndarray) -> np.ndarray:
+        """The rows at the maximum have one weight a copy: they move like one row, with the mean of their columns."""
+        share = np.where(together, self.rows.prior, 0.0)
+        mean = self.rows.add(columns @ share) / self.rows.add(float(share.sum()))
+        return np.where(together, mean[:, None], columns)
 
 
 def _nearest_at_price_of_maximum(v: np.ndarray, rows: Rows, unit: float) -> np.ndarray:

@@ -1,0 +1,30 @@
+"""How the nearest weights of a set follow the margins: covariances of the columns, which are second derivatives.
+
+Weights that share a fixed total move like the distributions of an exponential family. Under a curved price or limit
+the covariance has one more term, along the price's slope g.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualboost.rows import Rows
+
+__all__ = ["along", "covariance"]
+
+
+def covariance(v: np.ndarray, columns: np.ndarray, moving: np.ndarray, rows: Rows) -> np.ndarray:
+    """Sum of v_i (x_i - mean)(x_i - mean)' over the moving rows; x_i is what `columns` holds for row i."""
+    v, centred = v[moving], np.compress(moving, columns, axis=1)
+    mass = rows.add(float(v.sum()))
+    # Centred first, or rounding makes it indefinite where v sits on a few equal rows. In place: new memory would cost
+    # more than the arithmetic.
+    centred -= rows.add(centred @ v)[:, None] / max(mass, 1e-300)
+    centred *= np.sqrt(v)
+    return rows.add(centred @ centred.T)  # of itself: half the work
+
+
+def along(v: np.ndarray, columns: np.ndarray, g: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray, float]:
+    """(covariance of the columns, their covariances with g, the variance of g)."""
+    K = covariance(v, np.vstack([columns, g]), v > 0, rows)
+    return K[:-1, :-1], K[:-1, -1], float(K[-1, -1])

@@ -98,12 +98,14 @@ def _votes(graph: Graph, predictors: list, n_features: int) -> str:
 def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
     """(number of the winner, score, probabilities or nothing) of one vote."""
     score = graph.add("Reshape", [scores, graph.constant(np.array([-1]))])
-    winner = graph.add("Cast", [graph.add("Greater", [score, graph.constant(np.zeros(1))])], {"to": 7})
+    winner = graph.add("Cast", [graph.add("Greater", [score, graph.constant(np.array(0.0))])], {"to": 7})
     if not links:
         return winner, score, ""
     second = _linked(graph, scores, links[0])
-    first = graph.add("Sub", [graph.constant(np.ones(1)), second])
-    return winner, score, graph.add("Concat", [first, second], {"axis": 1})
+    column, line = graph.constant(np.array([-1, 1])), graph.constant(np.array([-1]))
+    # On a line, for onnxruntime takes a column number by number.
+    first = graph.add("Sub", [graph.constant(np.array(1.0)), graph.add("Reshape", [second, line])])
+    return winner, score, graph.add("Concat", [graph.add("Reshape", [first, column]), second], {"axis": 1})
 
 
 def _several(graph: Graph, scores: str, links: list[Link], count: int) -> tuple[str, str, str]:
@@ -113,7 +115,7 @@ def _several(graph: Graph, scores: str, links: list[Link], count: int) -> tuple[
     if isinstance(links[0], Softmax):
         scaled = graph.add("Mul", [scores, graph.constant(np.full(count, links[0].slope))])
         return _first_largest(graph, scores), scores, graph.add("Softmax", [scaled], {"axis": 1})
-    one = graph.constant(np.ones(1))
+    one = graph.constant(np.array(1.0))
     columns = [graph.add("Gather", [scores, graph.constant(np.array([k]))], {"axis": 1}) for k in range(len(links))]
     linked = [_linked(graph, column, link) for column, link in zip(columns, links, strict=True)]
     p = graph.add("Concat", linked, {"axis": 1})

@@ -48,31 +48,48 @@ class BlockSums(ABC):
 
 def add_blocks(graph: Graph, trees: BlockSums, n_votes: int, n_features: int) -> str:
     """The sums for all rows of X."""
-    body, block = graph.branch(), graph.name("rows")
-    columns = add_columns(body, trees.features, n_features, block)
-    blocks, size = _blocks(graph, n_features)
-    sums = graph.scan(blocks, (body, block, trees.add(body, columns, Outside(graph, size))))
+    blocks = _Blocks.of(graph)
+    body, start = graph.branch(), graph.name("start")
+    end = body.add("Add", [start, blocks.size])
+    rows = body.add("Slice", ["X", start, end, body.constant(np.array([0]))])
+    columns = add_columns(body, trees.features, n_features, rows)
+    sums = graph.scan(blocks.starts, (body, start, trees.add(body, columns, Outside(graph, blocks.size))))
     flat = graph.add("Reshape", [sums, graph.constant(np.array([-1, n_votes]))])
-    length = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-    return graph.add("Slice", [flat, graph.constant(np.array([0])), length])
+    return blocks.joined(graph, flat)
 
 
-def _blocks(graph: Graph, n_features: int) -> tuple[str, str]:
-    """(X in blocks of about the same size, with a few zeros at the end; the number of rows in each)."""
+@dataclass(frozen=True)
+class _Blocks:
+    """Blocks of the same size; the last one may begin with rows of the one before."""
 
-    def number(value: int) -> str:
-        return graph.constant(np.array([value]))
+    starts: str
+    size: str
+    last: str
+    """The number of rows in all blocks but the last."""
+    twice: str
+    """Where in the last block the rows begin that no other has."""
 
-    def parts(rows: str, size: str) -> str:
-        return graph.add("Div", [graph.add("Sub", [graph.add("Add", [rows, size]), number(1)]), size])
+    @classmethod
+    def of(cls, graph: Graph) -> _Blocks:
+        def parts(rows: str, size: str) -> str:
+            return graph.add("Div", [graph.add("Sub", [graph.add("Add", [rows, size]), one]), size])
 
-    rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-    blocks = parts(rows, number(_BLOCK))
-    size = parts(rows, blocks)
-    lacking = graph.add("Sub", [graph.add("Mul", [blocks, size]), rows])
-    pads = graph.add("Concat", [number(0), number(0), lacking, number(0)], {"axis": 0})
-    shape = graph.add("Concat", [blocks, size, number(n_features)], {"axis": 0})
-    return graph.add("Reshape", [graph.add("Pad", ["X", pads]), shape]), size
+        one = graph.constant(np.array([1]))
+        rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
+        count = parts(rows, graph.constant(np.array([_BLOCK])))
+        size = parts(rows, count)
+        last = graph.add("Mul", [graph.add("Sub", [count, one]), size])
+        ends = graph.constant(np.array(0)), graph.add("Squeeze", [count]), graph.constant(np.array(1))
+        even = graph.add("Mul", [graph.add("Range", [*ends]), size])
+        latest = graph.add("Sub", [rows, size])
+        starts = graph.add("Min", [even, latest])
+        column = graph.add("Reshape", [starts, graph.constant(np.array([-1, 1]))])
+        return cls(column, size, last, graph.add("Add", [last, graph.add("Sub", [last, latest])]))
+
+    def joined(self, graph: Graph, flat: str) -> str:
+        zero, end = graph.constant(np.array([0])), graph.constant(np.array([np.iinfo(np.int64).max]))
+        before = graph.add("Slice", [flat, zero, self.last])
+        return graph.add("Concat", [before, graph.add("Slice", [flat, self.twice, end])], {"axis": 0})
 
 
 def add_condition(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str:

@@ -100,16 +100,16 @@ class Graph:
         then, otherwise = (graph._as_branch(result) for graph, result in (true, false))
         return self.add("If", [condition], {"then_branch": then, "else_branch": otherwise})
 
-    def scan(self, blocks: str, body: tuple[Graph, str, str]) -> str:
-        """The result of a graph for each block of an array, one after the other; the body is (graph, input, result)."""
-        graph, rows, result = body
-        return self.add("Scan", [blocks], {"num_scan_inputs": 1, "body": graph._as_branch(result, [rows])})
+    def scan(self, numbers: str, body: tuple[Graph, str, str]) -> str:
+        """The result of a graph for each row of whole numbers in turn; the body is (graph, input, result)."""
+        graph, row, result = body
+        return self.add("Scan", [numbers], {"num_scan_inputs": 1, "body": graph._as_branch(result, [row])})
 
     def _as_branch(self, result: str, inputs: list[str] | None = None):
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
         given, output = (
-            [helper.make_tensor_value_info(name, kinds.DOUBLE, [None, None]) for name in names]
-            for names in (inputs or [], [result])
+            [helper.make_tensor_value_info(name, kind, shape) for name in names]
+            for names, kind, shape in ((inputs or [], kinds.INT64, [1]), ([result], kinds.DOUBLE, [None, None]))
         )
         return helper.make_graph(self._nodes, self.name("branch"), given, output, self._constants)
 

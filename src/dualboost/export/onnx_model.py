@@ -61,7 +61,7 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     scores = _votes(graph, parts, model.n_features_in_)
     one = len(parts) == 1
     winner, shown, chances = _two(graph, scores, links) if one else _several(graph, scores, links, len(parts))
-    graph.call(graph.add("Gather", [graph.constant(classes), winner]), "label")
+    graph.call(_named(graph, classes, winner), "label")
     graph.call(shown, "score")
     columns = [None] if one else [None, len(parts)]
     outputs = {"label": (_KINDS[classes.dtype.kind], [None]), "score": ("DOUBLE", columns)}
@@ -70,6 +70,14 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
         outputs["probabilities"] = ("DOUBLE", [None, len(classes)])
     notes = {"model": type(model).__name__, "features": json.dumps(feature_names(model)), **_categories(model)}
     return graph.model(model.n_features_in_, outputs, notes)
+
+
+def _named(graph: Graph, classes: np.ndarray, winner: str) -> str:
+    """The labels of the winners; of two, onnxruntime chooses much faster than it looks up."""
+    if len(classes) > 2 or classes.dtype.kind == "b":
+        return graph.add("Gather", [graph.constant(classes), winner])
+    first, second = (graph.constant(classes[[k]]) for k in (0, 1))
+    return graph.add("Where", [graph.add("Cast", [winner], {"to": 9}), second, first])
 
 
 def _categories(model: BoostedClassifier) -> dict[str, str]:

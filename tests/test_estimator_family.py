@@ -20,7 +20,7 @@ from dualboost import (
 SOFT = [LPBoostClassifier, ERLPBoostClassifier, SoftBoostClassifier, MLPBoostClassifier]
 
 
-@parametrize_with_checks([make(nu=0.4, tol=0.05) for make in SOFT] + [TotalBoostClassifier(tol=0.05)])
+@parametrize_with_checks([make(nu=0.4, tol=0.05) for make in SOFT] + [TotalBoostClassifier()])
 def test_scikit_learn_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

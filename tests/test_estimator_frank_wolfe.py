@@ -14,7 +14,7 @@ from dualboost.learners import NZDD
 from dualboost.learners.nzdd import Conjunctions, Intervals, Paths
 
 
-# nu="auto" is checked with the rest of the family: choosing it takes most of the time.
+# With its defaults in test_estimator_defaults.py: choosing nu takes most of the time.
 @parametrize_with_checks([FrankWolfeBoostClassifier(nu=0.5), FrankWolfeBoostClassifier(nu=0.5, polish=0, max_iter=40)])
 def test_scikit_learn_checks(estimator, check):
     with warnings.catch_warnings():

@@ -35,10 +35,10 @@ MAKERS = {
 every_maker = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
-CHECKED = ("MABoost", "MABoost, euclidean search", "SmoothBoost", "SparseBoost", "MadaBoost")
+CHECKED = (MABoostClassifier, SmoothBoostClassifier, SparseBoostClassifier, MadaBoostClassifier)
 
 
-@parametrize_with_checks([MAKERS[name](max_iter=15) for name in CHECKED])
+@parametrize_with_checks([*(make() for make in CHECKED), MAKERS["MABoost, euclidean search"](max_iter=15)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

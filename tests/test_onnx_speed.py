@@ -3,18 +3,22 @@
 The reference looks each value up in a sorted list, or walks the tree in Python.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualboost import AdaBoostClassifier, MarginBoostClassifier, to_onnx
-from dualboost.export.bits import full_trees
+from dualboost.export.bits import by_size, counted_trees
 from dualboost.export.curves import Curve, curves_and_trees
+from dualboost.export.functions import numbered
 from dualboost.export.lookup import lookups
+from dualboost.export.small import small_trees
 from dualboost.export.votes import add_votes
 from dualboost.inspection.as_trees import plain_trees, step_tree
-from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees
+from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
 from dualboost.learners import Trees
 
 pytest.importorskip("onnx")
@@ -110,25 +114,81 @@ def random_tree(rng, levels, n_features) -> list[tuple]:
     return [root, *moved(left, 1), *moved(right, 1 + len(left))]
 
 
-@pytest.mark.parametrize("levels", [1, 2, 3, 4])
-@pytest.mark.parametrize("rows", [3, 127, 128, 700])
+@pytest.mark.parametrize("levels", [1, 2, 3, 5, 7, 9])
+@pytest.mark.parametrize("rows", [3, 127, 128, 700, 5003])
 @pytest.mark.parametrize("lost", [0.0, 0.05])
-def test_small_trees_are_walked_and_counted_alike(levels, rows, lost):
+@pytest.mark.parametrize("signs", [False, True])
+def test_trees_are_walked_and_counted_alike(levels, rows, lost, signs):
     rng = np.random.default_rng(levels)
-    votes = [PlainTrees.of([random_tree(rng, levels, 6) for _ in range(40)], 0.25) for _ in range(2)]
+    votes = [PlainTrees.of([random_tree(rng, levels, 6) for _ in range(12)], 0.25) for _ in range(2)]
+    votes = [replace(vote, value=np.sign(vote.value)) for vote in votes] if signs else votes
     table = rng.integers(-4, 5, (rows, 6)).astype(float)
     table[rng.random(table.shape) < lost] = np.nan
     found = run(votes, table)
     np.testing.assert_allclose(found, np.column_stack([vote.scores(table) for vote in votes]), rtol=0, atol=1e-12)
 
 
-def test_trees_without_abstention_count_missing_values_too():
+@pytest.mark.parametrize("levels", [2, 4])
+def test_trees_without_abstention_count_missing_values_too(levels):
     rng = np.random.default_rng(5)
-    trees = PlainTrees.of([random_tree(rng, 3, 4) for _ in range(20)])
+    trees = PlainTrees.of([random_tree(rng, levels, 4) for _ in range(20)])
     trees.missing[trees.missing == ABSTAIN] = LEFT
     table = rng.integers(-4, 5, (300, 4)).astype(float)
     table[rng.random(table.shape) < 0.3] = np.nan
     np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
+
+
+def random_rules(rng, trees: PlainTrees, abstains: bool) -> PlainTrees:
+    """The splits of feature 0 by any sets of the numbers -4 to 4, with gaps between these."""
+    sides = (LEFT, RIGHT, ABSTAIN) if abstains else (LEFT, RIGHT)
+    splits = np.flatnonzero(trees.feature == 0)
+    numbers = np.arange(-4.0, 5.0)
+    cuts = np.sort(np.concatenate([np.nextafter(numbers, -np.inf), numbers]))
+    rules = tuple(Rule(0, cuts, rng.choice(sides, len(cuts) + 1)) for _ in splits)
+    rule = trees.rule.copy()
+    rule[splits] = np.arange(len(splits))
+    return replace(trees, rule=rule, rules=rules)
+
+
+@pytest.mark.parametrize("abstains", [False, True])
+@pytest.mark.parametrize("rows", [100, 400])
+def test_sets_of_categories_are_counted_too(rows, abstains):
+    rng = np.random.default_rng(3)
+    trees = PlainTrees.of([random_tree(rng, 4, 3) for _ in range(15)])
+    trees.missing[trees.missing == ABSTAIN] = RIGHT
+    trees = random_rules(rng, trees, abstains)
+    assert len(trees.rules) > 10
+    table = rng.integers(-5, 6, (rows, 3)) + rng.choice([0.0, 0.0, 0.0, 0.5, np.nan], (rows, 3))
+    np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([1e-310, 1.0, 1e-9, 1e300]))
+def test_cuts_of_any_size(seed, scale):
+    """Bits and walking agree at every cut and beside it, also where a grid does not part the cuts."""
+    rng = np.random.default_rng(seed)
+    trees = PlainTrees.of([random_tree(rng, 4, 2) for _ in range(6)])
+    finite = np.isfinite(trees.threshold)
+    trees.threshold[finite] = scale * rng.standard_cauchy(finite.sum()) ** 3
+    trees.missing[trees.missing == ABSTAIN] = LEFT
+    x = beside(trees.threshold[finite])
+    table = np.column_stack([rng.permutation(x), rng.permutation(x)])
+    table = np.tile(table, (200 // len(table) + 1, 1))
+    np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
+
+
+def test_which_trees_are_counted():
+    rng = np.random.default_rng(0)
+    large = [random_tree(rng, 10, 4) for _ in range(3)]
+    small = [random_tree(rng, 3, 4) for _ in range(3)]
+    counted, walked = by_size(PlainTrees.of([*large, *small]))
+    assert len(counted) == len(walked) == 3
+    assert small_trees([counted]) is None
+    digits = sum(tree.digits for tree in (numbered(counted, t) for t in range(3)))
+    assert counted_trees([counted]).tables.shape == (-(-digits // 8), 256)
+    table = rng.integers(-4, 5, (300, 4)).astype(float)
+    both = PlainTrees.of([*large, *small])
+    np.testing.assert_allclose(run([both], table).ravel(), both.scores(table), rtol=0, atol=1e-12)
 
 
 def test_every_part_goes_its_way():
@@ -137,10 +197,9 @@ def test_every_part_goes_its_way():
     y = X[:, 0] + X[:, 1] * X[:, 2] > 0
     stumps = to_onnx(MarginBoostClassifier(nu=0.5, max_iter=20, calibrate=False).fit(X, y))
     assert "GatherElements" in operators(stumps) and "TreeEnsemble" not in operators(stumps)
-    small = to_onnx(AdaBoostClassifier(n_estimators=5, learner=Trees(3)).fit(X, y))
-    assert "If" in operators(small) and "TreeEnsemble" not in operators(small)
-    deep = to_onnx(AdaBoostClassifier(n_estimators=5, learner=Trees(5)).fit(X, y))
-    assert "TreeEnsemble" in operators(deep) and "If" not in operators(deep)
+    for levels in (2, 5):
+        trees = to_onnx(AdaBoostClassifier(n_estimators=5, learner=Trees(levels)).fit(X, y))
+        assert "If" in operators(trees) and "TreeEnsemble" not in operators(trees)
 
 
 def test_only_the_used_columns_of_a_wide_table_are_turned():
@@ -156,7 +215,7 @@ def test_trees_on_one_feature_become_one_curve():
     nodes = [(2, 1.0, RIGHT, 1, 2, 0.0, -1), (-1, 0.0, LEFT, 0, 0, -1.0, -1), (-1, 0.0, LEFT, 0, 0, 3.0, -1)]
     both = [(0, 1.0, LEFT, 1, 2, 0.0, -1), (1, 1.0, LEFT, 3, 4, 0.0, -1), *nodes[1:], *nodes[1:]]
     curves, trees = curves_and_trees(PlainTrees.of([nodes, both, [(2, 5.0, *nodes[0][2:]), *nodes[1:]]]))
-    assert len(curves) == 1 and len(trees) == 1 and len(full_trees(trees)) == 1
+    assert len(curves) == 1 and len(trees) == 1 and len(small_trees([trees]).parts[0]) == 1
     np.testing.assert_array_equal(curves[0].cuts, [1.0, 5.0])
     np.testing.assert_array_equal(curves[0].values, [-2.0, 2.0, 6.0])
     assert curves[0].feature == 2 and curves[0].missing == 6.0

@@ -177,10 +177,10 @@ class Parts(NamedTuple):
         stumps = list(zip(*columns, strict=True))
         if self.subsets is None:
             return stumps
-        masks = played["masks"].reshape(-1, 32)
+        masks = played["masks"].tobytes()
         return [
-            (0, stump) if stump[1] >= 0 else (1, (stump[0], int.from_bytes(mask.tobytes(), "little")))
-            for stump, mask in zip(stumps, masks[:moves], strict=True)
+            (0, stump) if stump[1] >= 0 else (1, (stump[0], int.from_bytes(masks[32 * k : 32 * (k + 1)], "little")))
+            for k, stump in enumerate(stumps)
         ]
 
 

@@ -1,149 +1,118 @@
-"""Small trees on many rows: all splits at once, as bytes, with operators that work on whole arrays.
+"""Trees on many rows: all splits at once, 63 rows in a number, with operators that work on whole arrays.
 
-onnxruntime walks its trees row by row, and half of the turns come as a surprise to the processor. Here a comparison of
-a whole column with all its cuts gives a byte for each split and row, and the splits of a tree of at most three levels,
-read as one binary number of seven digits, tell the leaf in a table. Every tree is laid out as a full one: a leaf that
-comes early is repeated, and what is asked below it does not matter.
-
-A few rows walk as before, and so do very many, for which the bytes would need too much memory, and rows with a missing
-value that makes a tree abstain.
+Every question is answered for 63 rows by one number (`questions`), the digits of the leaf that a row reaches follow
+from the answers with three operations a split (`functions`), and eight digits, of one tree or several, tell the score
+in a table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from dualboost.export.blocks import BlockSums, Outside
 from dualboost.export.columns import Columns
-from dualboost.export.ensemble import tree_arrays
-from dualboost.export.graph import Graph
-from dualboost.inspection.trees import ABSTAIN, RIGHT, PlainTrees
+from dualboost.export.functions import DIGITS, Functions, Tree, numbered
+from dualboost.export.graph import INT32, UINT64, Graph
+from dualboost.export.questions import NEVER, Place, Questions
+from dualboost.inspection.trees import PlainTrees
 
-__all__ = ["FullTrees", "add_small_trees", "full_trees"]
-
-_LEVELS = 3
-_TREES = 32  # in one array
-_FEWEST_ROWS, _MOST_BYTES = 128, 1 << 28
-_BYTE, _INT32 = 2, 6
-
-Question = tuple[int, bool, float]  # feature, whether a missing value goes right, threshold
+__all__ = ["CountedTrees", "by_size", "counted_trees"]
 
 
 @dataclass(frozen=True, eq=False)
-class FullTrees:
-    """Trees with all their splits on the same number of levels; the root has place 1, below k are 2k and 2k + 1."""
+class CountedTrees(BlockSums):
+    """Groups of trees whose leaves have eight digits together."""
 
-    asked: list[Question]
-    """All different, ascending."""
-    splits: np.ndarray
-    """What is asked at each place of each tree; nothing at place 0."""
-    leaves: np.ndarray
+    functions: Functions
+    digits: list[list[Place]]
+    """Of each group, the lowest first."""
+    tables: np.ndarray
+    """The score of a group for each number."""
+    votes: np.ndarray
+    """votes[k, g]: whether group g belongs to vote k."""
 
     @property
-    def bytes_a_row(self) -> int:
-        """Roughly what one row of X takes in memory: the answers, their number and the leaf of each tree."""
-        return len(self.asked) + 24 * len(self.splits)
+    def features(self) -> np.ndarray:
+        return np.array([curve.feature for curve in self.functions.questions.curves])
 
-    def add(self, graph: Graph, columns: Columns) -> str:
-        """The sum of the trees, one row."""
-        answers = graph.add("Cast", [self._answers(graph, columns)], {"to": _BYTE})
-        number = ""
-        for at in self.splits.T[1:]:
-            digit = graph.add("Gather", [answers, graph.constant(at)], {"axis": 0})
-            number = graph.add("Add", [graph.add("Add", [number, number]), digit]) if number else digit
-        numbers = 1 << (self.splits.shape[1] - 1)
-        table = graph.constant(self.leaves[:, _leaf_of(np.arange(numbers), self.splits.shape[1])])
-        found = graph.add("GatherElements", [table, graph.add("Cast", [number], {"to": _INT32})], {"axis": 1})
-        return graph.add("ReduceSum", [found, graph.constant(np.array([0]))], {"keepdims": 1})
+    def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
+        questions = self.functions.questions
+        answers = questions.add(graph, columns, questions.lanes(outside.graph, outside.rows))
+        bits = self._digits(graph, answers)
+        found = graph.add("GatherElements", [graph.constant(self.tables), _numbers(graph, bits)], {"axis": 1})
+        sums = graph.add("MatMul", [graph.constant(self.votes), found])
+        length = graph.add("Shape", [columns.name], {"start": 1, "end": 2})
+        first, axis = graph.constant(np.array([0])), graph.constant(np.array([1]))
+        return graph.add("Transpose", [graph.add("Slice", [sums, first, length, axis])], {"perm": [1, 0]})
 
-    def _answers(self, graph: Graph, columns: Columns) -> str:
-        """One row for each question: true is right."""
-        rows = []
-        for feature, right in sorted({question[:2] for question in self.asked}):
-            cuts = graph.constant([[cut] for *which, cut in self.asked if which == [feature, right]])
-            x = columns.take(graph, np.array([feature]))
-            # A comparison with a missing value is false.
-            rows.append(
-                graph.add("Not", [graph.add("GreaterOrEqual", [cuts, x])]) if right else graph.add("Less", [cuts, x])
-            )
-        return rows[0] if len(rows) == 1 else graph.add("Concat", rows, {"axis": 0})
+    def _digits(self, graph: Graph, answers: Sequence[str]) -> list[str]:
+        """A table for each digit, with a row for each group."""
+        wanted = sorted({place for own in self.digits for place in own})
+        rows = graph.add("Cast", [self.functions.add(graph, answers, wanted)], {"to": UINT64})
+        at = np.array([[wanted.index(place) for place in own] for own in self.digits])
+        return [graph.add("Gather", [rows, graph.constant(own[:, None])], {"axis": 0}) for own in at.T]
 
 
-def _leaf_of(numbers: np.ndarray, places: int) -> np.ndarray:
-    """Where a tree with these answers ends; the root's is the highest digit."""
-    at = np.ones_like(numbers)
-    while at[0] < places:
-        at = 2 * at + (numbers >> (places - 1 - at) & 1)
-    return at - places
+def _numbers(graph: Graph, digits: Sequence[str]) -> str:
+    """Digits of 63 rows turned into one number a row: every eighth row at a time, then byte by byte."""
+    eight = graph.constant(np.arange(8, dtype=np.uint64)[:, None])
+    lowest = graph.constant(np.array(0x0101010101010101, dtype=np.uint64))
+    packed = ""
+    for place, digit in enumerate(digits):
+        shifted = graph.add("BitShift", [digit, eight], {"direction": "RIGHT"})
+        single = graph.add("BitwiseAnd", [shifted, lowest])
+        by = np.array(place, dtype=np.uint64)
+        placed = graph.add("BitShift", [single, graph.constant(by)], {"direction": "LEFT"}) if place else single
+        packed = graph.add("BitwiseOr", [packed, placed]) if place else single
+    packed = graph.add("Unsqueeze", [packed, graph.constant(np.array([1]))])
+    bytes_ = graph.constant(8 * np.arange(8, dtype=np.uint64)[:, None, None])
+    moved = graph.add("BitShift", [packed, bytes_], {"direction": "RIGHT"})
+    byte = graph.add("BitwiseAnd", [moved, graph.constant(np.array(255, dtype=np.uint64))])
+    return graph.add("Flatten", [graph.add("Cast", [byte], {"to": INT32})], {"axis": 1})
 
 
-def full_trees(trees: PlainTrees) -> list[FullTrees]:
-    """These trees in blocks; nothing where one is too deep, or splits categories."""
-    levels = _levels(trees)
-    if not len(trees) or np.any(trees.rule >= 0) or levels.max() > _LEVELS:
-        return []
-    order = np.argsort(levels, kind="stable")
-    return [_block(trees, order[first : first + _TREES]) for first in range(0, len(order), _TREES)]
+def by_size(trees: PlainTrees) -> tuple[PlainTrees, PlainTrees]:
+    """(the trees that can be counted, those with too many leaves)."""
+    small = [numbered(trees, t).digits <= DIGITS for t in range(len(trees))]
+    return trees.part(np.flatnonzero(small).tolist()), trees.part(np.flatnonzero(np.logical_not(small)).tolist())
 
 
-def _levels(trees: PlainTrees) -> np.ndarray:
-    """How many splits the longest path of each tree has."""
-    levels = np.zeros(len(trees), dtype=np.int64)
-    tree, at = np.arange(len(trees)), trees.roots[:-1]
-    while len(at):
-        inner = trees.feature[at] >= 0
-        tree, at = tree[inner], at[inner]
-        levels[np.unique(tree)] += 1
-        tree, at = np.tile(tree, 2), np.concatenate([trees.left[at], trees.right[at]])
-    return levels
-
-
-def _question(trees: PlainTrees, node: int) -> Question:
-    return int(trees.feature[node]), bool(trees.missing[node] == RIGHT), float(trees.threshold[node])
-
-
-def _block(trees: PlainTrees, chosen: np.ndarray) -> FullTrees:
-    own = trees.part(chosen.tolist())
-    levels = int(_levels(own).max())
-    asked = sorted({_question(own, node) for node in np.flatnonzero(own.feature >= 0).tolist()})
-    number = {question: row for row, question in enumerate(asked)}
-    splits = np.zeros((len(own), 1 << levels), dtype=np.int64)
-    leaves = np.empty((len(own), 1 << levels))
-    open_nodes = [(t, int(root), 1, levels) for t, root in enumerate(own.roots[:-1])]
-    while open_nodes:
-        t, node, place, below = open_nodes.pop()
-        if own.feature[node] < 0:
-            first = (place << below) - (1 << levels)
-            leaves[t, first : first + (1 << below)] = own.value[node]
-        else:
-            splits[t, place] = number[_question(own, node)]
-            sides = int(own.left[node]), int(own.right[node])
-            open_nodes += [(t, side, 2 * place + k, below - 1) for k, side in enumerate(sides)]
-    return FullTrees(asked, splits, leaves)
-
-
-def add_small_trees(graph: Graph, trees: PlainTrees, columns: Columns) -> str:
-    """The sum of trees that are small enough, as a column, by whichever way suits the rows."""
-    blocks = full_trees(trees)
-    walked, counted = graph.branch(), graph.branch()
-    answer = counted.sum([block.add(counted, columns) for block in blocks])
-    return graph.choose(
-        _suits(graph, trees, columns, _MOST_BYTES // max(block.bytes_a_row for block in blocks)),
-        (counted, counted.add("Transpose", [answer], {"perm": [1, 0]})),
-        (walked, walked.trees("X", tree_arrays([trees]), 1)),
+def counted_trees(votes: Sequence[PlainTrees]) -> CountedTrees:
+    """These trees in groups; none has too many leaves."""
+    trees = [[numbered(vote, t) for t in range(len(vote))] for vote in votes]
+    functions = Functions(Questions.of(votes))
+    groups = [(k, group) for k, own in enumerate(trees) for group in _groups(own)]
+    digits = [[functions.digit(tree, j) for tree in group for j in range(tree.digits)] for _, group in groups]
+    member = np.array([k for k, _ in groups])
+    return CountedTrees(
+        functions,
+        [[*own, *[NEVER] * (DIGITS - len(own))] for own in digits],
+        np.array([_table(group) for _, group in groups]),
+        (member == np.arange(len(votes))[:, None]).astype(np.float64),
     )
 
 
-def _suits(graph: Graph, trees: PlainTrees, columns: Columns, most_rows: int) -> str:
-    """Whether the rows are neither few nor too many, and no tree abstains from one."""
-    rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-    many = graph.add("GreaterOrEqual", [rows, graph.constant(np.array([_FEWEST_ROWS]))])
-    suits = graph.add("And", [many, graph.add("LessOrEqual", [rows, graph.constant(np.array([most_rows]))])])
-    whole = np.unique(trees.feature[(trees.feature >= 0) & (trees.missing == ABSTAIN)])
-    if len(whole):
-        total = graph.add(
-            "ReduceSum", [columns.take(graph, whole)], {"keepdims": 0}
-        )  # NaN where one is; where infinities meet, too
-        suits = graph.add("And", [suits, graph.add("Not", [graph.add("IsNaN", [total])])])
-    return suits
+def _groups(trees: Sequence[Tree]) -> list[list[Tree]]:
+    """As many trees as have eight digits together."""
+    groups: list[list[Tree]] = []
+    left = 0
+    for tree in sorted(trees, key=lambda tree: tree.digits):
+        if not groups or tree.digits > left:
+            groups.append([])
+            left = DIGITS
+        groups[-1].append(tree)
+        left -= tree.digits
+    return groups
+
+
+def _table(group: Sequence[Tree]) -> np.ndarray:
+    numbers, sums = np.arange(1 << DIGITS), np.zeros(1 << DIGITS)
+    for tree in group:
+        own = np.zeros(1 << tree.digits)
+        own[: len(tree.values)] = tree.values
+        sums += own[numbers & ((1 << tree.digits) - 1)]
+        numbers = numbers >> tree.digits
+    return sums

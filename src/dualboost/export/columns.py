@@ -29,9 +29,9 @@ class Columns:
         return graph.add("Gather", [self.name, graph.constant(places)], {"axis": 0})
 
 
-def add_columns(graph: Graph, used: np.ndarray, n_features: int) -> Columns:
+def add_columns(graph: Graph, used: np.ndarray, n_features: int, X: str = "X") -> Columns:
     """The columns of X, or only the used ones where they are few."""
-    X, few = "X", len(used) * _CHEAPER < n_features
+    few = len(used) * _CHEAPER < n_features
     if few:
         X = graph.add("Gather", [X, graph.constant(used.astype(np.int64))], {"axis": 1})
     return Columns(graph.add("Transpose", [X], {"perm": [1, 0]}), used if few else np.arange(n_features))

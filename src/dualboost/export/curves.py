@@ -20,6 +20,8 @@ class Curve:
     cuts: np.ndarray
     values: np.ndarray
     missing: float
+    lost: bool = True
+    """Whether a value can be missing."""
 
 
 def curves_and_trees(vote: PlainTrees) -> tuple[list[Curve], PlainTrees]:

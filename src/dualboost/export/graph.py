@@ -10,7 +10,9 @@ import numpy as np
 
 from dualboost.export.ensemble import TreeArrays
 
-__all__ = ["Graph", "require_onnx"]
+__all__ = ["INT32", "UINT8", "UINT64", "Graph", "require_onnx"]
+
+UINT8, INT32, UINT64 = 2, 6, 13  # the numbers of these kinds in ONNX
 
 _ML = "ai.onnx.ml"
 _OPSETS = {"": 18, _ML: 5}
@@ -41,16 +43,16 @@ class Graph:
         if array.dtype.kind in "UO":
             strings = [str(value).encode() for value in array.ravel()]
             tensor = self._onnx.helper.make_tensor(
-                self._name("text"), self._onnx.TensorProto.STRING, array.shape, strings
+                self.name("text"), self._onnx.TensorProto.STRING, array.shape, strings
             )
         else:
-            tensor = self._onnx.numpy_helper.from_array(np.ascontiguousarray(array), self._name("constant"))
+            tensor = self._onnx.numpy_helper.from_array(np.asarray(array, order="C"), self.name("constant"))
         self._constants.append(tensor)
         return tensor.name
 
     def add(self, operator: str, inputs: list[str], attributes: dict[str, Any] | None = None, domain: str = "") -> str:
         """The result of one operator."""
-        name = self._name(operator.lower())
+        name = self.name(operator.lower())
         node = self._onnx.helper.make_node(operator, inputs, [name], name=name, domain=domain, **(attributes or {}))
         self._nodes.append(node)
         return name
@@ -85,7 +87,8 @@ class Graph:
         }
         return self.add("TreeEnsemble", [X], attributes, _ML)
 
-    def _name(self, kind: str) -> str:
+    def name(self, kind: str) -> str:
+        """A name that nothing else has."""
         return f"{kind}_{next(self._numbers)}"
 
     def branch(self) -> Graph:
@@ -97,10 +100,18 @@ class Graph:
         then, otherwise = (graph._as_branch(result) for graph, result in (true, false))
         return self.add("If", [condition], {"then_branch": then, "else_branch": otherwise})
 
-    def _as_branch(self, result: str):
+    def scan(self, numbers: str, body: tuple[Graph, str, str]) -> str:
+        """The result of a graph for each row of whole numbers in turn; the body is (graph, input, result)."""
+        graph, row, result = body
+        return self.add("Scan", [numbers], {"num_scan_inputs": 1, "body": graph._as_branch(result, [row])})
+
+    def _as_branch(self, result: str, inputs: list[str] | None = None):
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
-        output = helper.make_tensor_value_info(result, kinds.DOUBLE, [None, None])
-        return helper.make_graph(self._nodes, self._name("branch"), [], [output], self._constants)
+        given, output = (
+            [helper.make_tensor_value_info(name, kind, shape) for name in names]
+            for names, kind, shape in ((inputs or [], kinds.INT64, [1]), ([result], kinds.DOUBLE, [None, None]))
+        )
+        return helper.make_graph(self._nodes, self.name("branch"), given, output, self._constants)
 
     def model(self, n_features: int, outputs: dict[str, tuple[Any, list]], notes: dict[str, str]):
         """The finished model: a table X of doubles in, these outputs of (kind of number, shape)."""

@@ -11,20 +11,19 @@ trees.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dualboost.export.columns import Columns
 from dualboost.export.curves import Curve
-from dualboost.export.graph import Graph
+from dualboost.export.graph import INT32, Graph
 
 __all__ = ["Lookup", "add_curves", "lookups"]
 
 _CELLS = (1, 16, 64, 256, 1024)
 _PROBES = 2
 _WIDEST = 256  # features in one array: what a batch of rows takes in memory
-_INT32 = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +31,8 @@ class Lookup:
     """Tables for some features, one a row."""
 
     features: np.ndarray
+    lost: bool
+    """Whether values can be missing."""
     rooted: bool
     centre: np.ndarray
     """Taken from the value..."""
@@ -44,14 +45,27 @@ class Lookup:
 
     def add(self, graph: Graph, columns: Columns) -> str:
         """The sum over the features, one row."""
+        found = self._found(graph, columns, graph.constant(self.values))
+        return graph.add("ReduceSum", [found, graph.constant(np.array([0]))], {"keepdims": 1})
+
+    def each(self, graph: Graph, columns: Columns, factor: str) -> str:
+        """What each feature says, a row each, times a factor of the graph."""
+        found = self._found(graph, columns, graph.add("Mul", [graph.constant(self.values), factor]))
+        return graph.add("Gather", [found, graph.constant(np.array([0]))], {"axis": 0}) if self._alone else found
+
+    def _found(self, graph: Graph, columns: Columns, values: str) -> str:
         x = columns.take(graph, self.features)
         cell = self._cell(graph, x)
         step = graph.add("Mul", [cell, graph.constant(np.array(len(self.cuts) + 1, dtype=np.int32))])
         for cuts in self.cuts:
             cut = graph.add("GatherElements", [graph.constant(cuts), cell], {"axis": 1})
-            step = graph.add("Add", [step, graph.add("Cast", [graph.add("Less", [cut, x])], {"to": _INT32})])
-        found = graph.add("GatherElements", [graph.constant(self.values), step], {"axis": 1})
-        return graph.add("ReduceSum", [found, graph.constant(np.array([0]))], {"keepdims": 1})
+            step = graph.add("Add", [step, graph.add("Cast", [graph.add("Less", [cut, x])], {"to": INT32})])
+        return graph.add("GatherElements", [values, step], {"axis": 1})
+
+    @property
+    def _alone(self) -> bool:
+        """Whether a second row says nothing and only keeps the first one company."""
+        return len(self.features) == 2 and self.features[0] == self.features[1]
 
     def _cell(self, graph: Graph, x: str) -> str:
         def column(values: np.ndarray) -> str:
@@ -64,10 +78,10 @@ class Lookup:
         place = graph.add("Mul", [place, column(self.scale)])
         missing = self.cuts.shape[2] - 1
         ends = graph.constant(np.zeros(())), graph.constant(np.array(missing - 1.0))
-        place = graph.add("Clip", [place, *ends])
-        lost = graph.add("IsNaN", [x])
-        place = graph.add("Where", [lost, graph.constant(np.array(float(missing))), place])
-        return graph.add("Cast", [place], {"to": _INT32})
+        cell = graph.add("Cast", [graph.add("Clip", [place, *ends])], {"to": INT32})
+        if not self.lost:
+            return cell
+        return graph.add("Where", [graph.add("IsNaN", [x]), graph.constant(np.array(missing, dtype=np.int32)), cell])
 
 
 def add_curves(graph: Graph, votes: Sequence[Sequence[Lookup]], columns: Columns) -> str:
@@ -94,11 +108,11 @@ def lookups(curves: Sequence[Curve]) -> tuple[list[Lookup], list[Curve]]:
 def _lookup(curves: list[Curve], rooted: bool) -> Lookup:
     if len(curves) == 1:
         # onnxruntime leaves out the subtraction of one small number and the product with one number near 1.
-        curves = [*curves, Curve(curves[0].feature, np.empty(0), np.zeros(1), 0.0)]
+        curves = [*curves, replace(curves[0], cuts=np.empty(0), values=0 * curves[0].values[:1], missing=0)]
     cells = next(n for n in _CELLS if all(_probes(curve, n, rooted) <= _PROBES for curve in curves))
     probes = max(_probes(curve, cells, rooted) for curve in curves)
     cuts = np.full((probes, len(curves), cells + 1), np.inf)
-    values = np.empty((len(curves), cells + 1, probes + 1))
+    values = np.empty((len(curves), cells + 1, probes + 1), dtype=curves[0].values.dtype)
     for u, curve in enumerate(curves):
         cell = _cells(curve, cells, rooted)
         first = np.searchsorted(cell, np.arange(cells))
@@ -108,7 +122,9 @@ def _lookup(curves: list[Curve], rooted: bool) -> Lookup:
         values[u, cells] = curve.missing
     centre, low, scale = np.array([_frame(curve, cells, rooted) for curve in curves]).T
     features = np.array([curve.feature for curve in curves])
-    return Lookup(features, rooted, centre, low, scale, cuts, values.reshape(len(curves), -1))
+    return Lookup(
+        features, any(curve.lost for curve in curves), rooted, centre, low, scale, cuts, values.reshape(len(curves), -1)
+    )
 
 
 def _probes(curve: Curve, cells: int, rooted: bool) -> int:

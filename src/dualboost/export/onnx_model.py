@@ -61,7 +61,7 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     scores = _votes(graph, parts, model.n_features_in_)
     one = len(parts) == 1
     winner, shown, chances = _two(graph, scores, links) if one else _several(graph, scores, links, len(parts))
-    graph.call(graph.add("Gather", [graph.constant(classes), winner]), "label")
+    graph.call(_named(graph, classes, winner), "label")
     graph.call(shown, "score")
     columns = [None] if one else [None, len(parts)]
     outputs = {"label": (_KINDS[classes.dtype.kind], [None]), "score": ("DOUBLE", columns)}
@@ -70,6 +70,14 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
         outputs["probabilities"] = ("DOUBLE", [None, len(classes)])
     notes = {"model": type(model).__name__, "features": json.dumps(feature_names(model)), **_categories(model)}
     return graph.model(model.n_features_in_, outputs, notes)
+
+
+def _named(graph: Graph, classes: np.ndarray, winner: str) -> str:
+    """The labels of the winners; of two, onnxruntime chooses much faster than it looks up."""
+    if len(classes) > 2 or classes.dtype.kind == "b":
+        return graph.add("Gather", [graph.constant(classes), winner])
+    first, second = (graph.constant(classes[[k]]) for k in (0, 1))
+    return graph.add("Where", [graph.add("Cast", [winner], {"to": 9}), second, first])
 
 
 def _categories(model: BoostedClassifier) -> dict[str, str]:
@@ -98,12 +106,14 @@ def _votes(graph: Graph, predictors: list, n_features: int) -> str:
 def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
     """(number of the winner, score, probabilities or nothing) of one vote."""
     score = graph.add("Reshape", [scores, graph.constant(np.array([-1]))])
-    winner = graph.add("Cast", [graph.add("Greater", [score, graph.constant(np.zeros(1))])], {"to": 7})
+    winner = graph.add("Cast", [graph.add("Greater", [score, graph.constant(np.array(0.0))])], {"to": 7})
     if not links:
         return winner, score, ""
     second = _linked(graph, scores, links[0])
-    first = graph.add("Sub", [graph.constant(np.ones(1)), second])
-    return winner, score, graph.add("Concat", [first, second], {"axis": 1})
+    column, line = graph.constant(np.array([-1, 1])), graph.constant(np.array([-1]))
+    # On a line, for onnxruntime takes a column number by number.
+    first = graph.add("Sub", [graph.constant(np.array(1.0)), graph.add("Reshape", [second, line])])
+    return winner, score, graph.add("Concat", [graph.add("Reshape", [first, column]), second], {"axis": 1})
 
 
 def _several(graph: Graph, scores: str, links: list[Link], count: int) -> tuple[str, str, str]:
@@ -113,7 +123,7 @@ def _several(graph: Graph, scores: str, links: list[Link], count: int) -> tuple[
     if isinstance(links[0], Softmax):
         scaled = graph.add("Mul", [scores, graph.constant(np.full(count, links[0].slope))])
         return _first_largest(graph, scores), scores, graph.add("Softmax", [scaled], {"axis": 1})
-    one = graph.constant(np.ones(1))
+    one = graph.constant(np.array(1.0))
     columns = [graph.add("Gather", [scores, graph.constant(np.array([k]))], {"axis": 1}) for k in range(len(links))]
     linked = [_linked(graph, column, link) for column, link in zip(columns, links, strict=True)]
     p = graph.add("Concat", linked, {"axis": 1})

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dualboost.export.bits import add_small_trees, full_trees
+from dualboost.export.bits import by_size, counted_trees
+from dualboost.export.blocks import add_blocks, add_condition
 from dualboost.export.columns import add_columns
 from dualboost.export.curves import Curve, curves_and_trees
 from dualboost.export.ensemble import tree_arrays, with_columns
 from dualboost.export.graph import Graph
 from dualboost.export.lookup import add_curves, lookups
+from dualboost.export.small import small_trees
 from dualboost.inspection.as_trees import step_tree
 from dualboost.inspection.trees import PlainTrees
 
@@ -19,21 +21,32 @@ __all__ = ["add_votes"]
 
 
 def add_votes(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str:
-    """The score of each vote, a column each: tables for single features, bytes for small trees, the rest as trees."""
+    """The score of each vote, a column each: tables for single features, bits for trees, the rest walked."""
     parts = [_parts(vote) for vote in votes]
     tables, trees = [own for own, _ in parts], [own for _, own in parts]
-    blocks = [full_trees(own) for own in trees]
+    small, large = zip(*map(by_size, trees), strict=True)
+    counted = any(map(len, small))
     scores = graph.constant(np.array([[_constant(vote) for vote in votes]]))
-    used = np.unique(np.concatenate([vote.feature[vote.feature >= 0] for vote in votes]))
-    columns = add_columns(graph, used, n_features) if any(tables) or all(blocks) else None
-    if columns and any(tables):
+    if any(tables):
+        used = np.unique([feature for own in tables for table in own for feature in table.features])
+        columns = add_columns(graph, used, n_features)
         scores = graph.add("Add", [add_curves(graph, tables, columns), scores])
-    if columns and all(blocks):
-        small = [add_small_trees(graph, own, columns) for own in trees]
-        scores = graph.add("Add", [small[0] if len(small) == 1 else graph.add("Concat", small, {"axis": 1}), scores])
-    elif not columns or any(map(len, trees)):
-        scores = graph.add("Add", [_walked(graph, trees, n_features), scores])
+    if counted:
+        scores = graph.add("Add", [_counted(graph, small, n_features), scores])
+    if any(map(len, large)) or not (any(tables) or counted):
+        scores = graph.add("Add", [_walked(graph, large, n_features), scores])
     return scores
+
+
+def _counted(graph: Graph, trees: Sequence[PlainTrees], n_features: int) -> str:
+    """The sums of trees, by whichever way suits their size and the rows."""
+    walking, counting = graph.branch(), graph.branch()
+    sums = small_trees(trees) or counted_trees(trees)
+    return graph.choose(
+        add_condition(graph, trees, n_features),
+        (counting, add_blocks(counting, sums, len(trees), n_features)),
+        (walking, _walked(walking, trees, n_features)),
+    )
 
 
 def _parts(vote: PlainTrees):

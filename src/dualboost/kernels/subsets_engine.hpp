@@ -143,6 +143,7 @@ public:
 private:
     static constexpr size_t kPanel = 16;           // columns that share a tile of rows
     static constexpr int64_t kTile = 1 << 14;      // rows whose weights stay in the second-level cache
+    static constexpr int64_t kFewRows = 1 << 12;
     static constexpr int64_t kWorth = 1 << 18;     // additions below which threads do not pay
 
     const StumpBlocks blocks_;
@@ -198,25 +199,33 @@ private:
         });
         int64_t *cells = cells_[0].data();
         for (size_t j = 0; j < count; ++j, cells += kHistogram) {
-            int bins = blocks_[dense_[first + j]].bins;
+            int bins = blocks_[dense_[first + j]].bins, planes = planes_of(&dense_[first], count, j);
             for (int worker = 1; worker < threads; ++worker)
-                join_planes(cells, cells_[static_cast<size_t>(worker)].data() + j * kHistogram, kPlanes, bins);
-            join_planes(cells, cells + kCodes, kPlanes - 1, bins);
+                join_planes(cells, cells_[static_cast<size_t>(worker)].data() + j * kHistogram, planes, bins);
+            join_planes(cells, cells + kCodes, planes - 1, bins);
             note(dense_[first + j], cells);
         }
     }
 
     void sum_tiles(const int32_t *panel, size_t count, int64_t *cells, std::atomic<int64_t> &next) const {
-        std::memset(cells, 0, count * kHistogram * sizeof(int64_t));
+        for (size_t j = 0; j < count; ++j)
+            clear_cells(cells + j * kHistogram, planes_of(panel, count, j), blocks_[panel[j]].bins);
         for (int64_t begin; (begin = next.fetch_add(1, std::memory_order_relaxed) * kTile) < layout.rows();) {
             int64_t length = std::min(kTile, layout.rows() - begin);
             for (size_t j = 0; j < count; j += 2) {
                 const uint8_t *second = j + 1 < count ? blocks_[panel[j + 1]].codes + begin : nullptr;
                 int64_t *target = cells + j * kHistogram;
-                add_columns(blocks_[panel[j]].codes + begin, second, weights_.q() + begin, length, kPlanes, target,
-                            target + kHistogram);
+                add_columns(blocks_[panel[j]].codes + begin, second, weights_.q() + begin, length,
+                            planes_of(panel, count, j), target, target + kHistogram);
             }
         }
+    }
+
+    // Of the pair of columns that the j-th of a panel belongs to. Clearing and joining several costs as much as a few thousand rows.
+    int planes_of(const int32_t *panel, size_t count, size_t j) const {
+        size_t a = j & ~size_t{1}, b = std::min(a + 1, count - 1);
+        bool crowded = blocks_[panel[a]].crowded || blocks_[panel[b]].crowded;
+        return layout.rows() < kFewRows && !crowded ? 1 : kPlanes;
     }
 
     void note(int32_t b, const int64_t *cells) {
@@ -225,10 +234,12 @@ private:
         int64_t highest = 0;
         for (int32_t j = 0; j < block.count; ++j) {
             int64_t *own = &sums_[static_cast<size_t>(block.first + j) * kCodes];
-            if (members[j].code_of)
+            if (members[j].code_of) {
                 split_tuples(cells, members[j].code_of, block.bins, members[j].cuts + 1, own);
-            else
-                std::memcpy(own, cells, kCodes * sizeof(int64_t));
+            } else {
+                std::memcpy(own, cells, static_cast<size_t>(block.bins) * sizeof(int64_t));
+                own[kMissing] = cells[kMissing];
+            }
             int64_t peak = CodeSums{own, members[j].cuts, members[j].missing}.peak();
             ranking_.offer(members[j].feature, peak);
             highest = std::max(highest, peak);

@@ -29,6 +29,7 @@ __all__ = ["Subset", "SubsetOracle", "Subsets"]
 
 Subset = tuple[int, int]  # feature, and a number whose bit c tells whether code c is in the subset; (-1, 0) is constant
 _BYTES = (MISSING + 1) // 8
+_AT_ONCE = 4096  # subsets that are added to their tables
 
 
 @dataclass(frozen=True)
@@ -147,15 +148,16 @@ class SubsetOracle(Averaging):
     def _votes(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> _Votes:
         """The ensemble as one table for each column that it uses."""
         subsets, weights, mixtures = parted(hypotheses, np.asarray(w, dtype=np.float64))
-        base, tables = 0.0, np.zeros((len(self._columns), MISSING + 1))
-        amounts = np.zeros(len(self._columns))
-        for (feature, mask), weight in zip(subsets, weights.tolist(), strict=True):
-            if feature < 0:
-                base += weight
-                continue
-            place = int(np.searchsorted(self._columns, feature))
-            tables[place] += np.where(np.unpackbits(_as_bytes(mask), bitorder="little"), weight, -weight)
-            amounts[place] += abs(weight)
+        features = np.array([feature for feature, _ in subsets], dtype=np.int64)
+        base = float(weights[features < 0].sum())
+        tables, amounts = np.zeros((len(self._columns), MISSING + 1)), np.zeros(len(self._columns))
+        for first in range(0, len(subsets), _AT_ONCE):
+            own = first + np.flatnonzero(features[first : first + _AT_ONCE] >= 0)
+            places = np.searchsorted(self._columns, features[own])
+            masks = b"".join(subsets[k][1].to_bytes(_BYTES, "little") for k in own.tolist())
+            held = np.unpackbits(np.frombuffer(masks, dtype=np.uint8), bitorder="little").reshape(len(own), -1)
+            np.add.at(tables, places, np.where(held, weights[own, None], -weights[own, None]))
+            np.add.at(amounts, places, np.abs(weights[own]))
         for mixture, weight in mixtures:
             own = mixture.values[1:].reshape(tables.shape)
             base += weight * float(mixture.values[0])

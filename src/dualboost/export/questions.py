@@ -1,0 +1,163 @@
+"""What trees ask, answered for 63 rows at a time: one bit a row, 63 of them in a whole number.
+
+Each row has a code in every column, the number of cuts below its value. One scatter puts the bit of a row where its
+code is, one cumulative sum over the codes then tells for every cut at once which rows lie above. Bits of different rows
+never meet, so there are no carries. The codes of a column add up to the bits of all rows; taken away once, they let one
+sum run over all columns, and none overflows.
+
+A question is a step function of sides; the rows that it sends right are differences of these sums, one for each run of
+codes. A missing value has the last code of its column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from dualboost.export.codes import add_codes
+from dualboost.export.columns import Columns
+from dualboost.export.curves import Curve
+from dualboost.export.graph import INT32, Graph
+from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
+
+__all__ = ["NEVER", "ROWS", "Key", "Lanes", "Place", "Questions", "question"]
+
+ROWS = 63  # in one number: its sign stays out of it
+
+Place = tuple[int, int]  # a table in the graph, and a row of it
+NEVER: Place = (0, 0)  # no bit is set there
+Key = tuple[int, bytes, bytes]
+Runs = list[tuple[int, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """All different questions of some trees, and the codes that answer them."""
+
+    curves: list[Curve]
+    """The row of the sums for each code of a column."""
+    places: dict[Key, Place]
+    """Where each answer is found, true for right: in the sums themselves, or in a table of differences."""
+    tables: list[np.ndarray]
+    """The runs of the answers in each table: (answer, run, above and not below)."""
+
+    @classmethod
+    def of(cls, votes: Sequence[PlainTrees]) -> Questions:
+        asked = [question(vote, node) for vote in votes for node in np.flatnonzero(vote.feature >= 0).tolist()]
+        rules = dict(asked)
+        curves = _curves(list(rules.values()))
+        known = {curve.feature: curve for curve in curves}
+        runs = {key: _runs(known[rule.feature], rule) for key, rule in rules.items()}
+        places = {key: (0, own[0][0]) for key, own in runs.items() if len(own) == 1 and not own[0][1]}
+        others = sorted((key for key in runs if key not in places), key=lambda key: len(runs[key]))
+        tables = []
+        for number, (_, group) in enumerate(groupby(others, key=lambda key: len(runs[key]).bit_length()), 1):
+            keys = list(group)
+            places |= {key: (number, row) for row, key in enumerate(keys)}
+            tables.append(_padded([runs[key] for key in keys]))
+        return cls(curves, places, tables)
+
+    @property
+    def size(self) -> int:
+        """The number of rows of the sums: a column has one of its own before its codes."""
+        return int(self.curves[-1].missing) + 1
+
+    def add(self, graph: Graph, columns: Columns, lanes: Lanes) -> list[str]:
+        """The sums and the tables, a number for each 63 rows of X."""
+        cells = graph.add("Add", [add_codes(graph, self.curves, columns, lanes.width), lanes.lane])
+        cells = graph.add("Reshape", [cells, graph.constant(np.array([-1]))])
+        placed = graph.add("ScatterElements", [lanes.start, cells, lanes.bits], {"axis": 0, "reduction": "add"})
+        placed = graph.add("Reshape", [placed, graph.constant(np.array([self.size, -1]))])
+        sums = graph.add("CumSum", [placed, graph.constant(np.array(0))], {"exclusive": 1, "reverse": 1})
+        return [sums, *(_differences(graph, sums, table) for table in self.tables)]
+
+    def lanes(self, graph: Graph, rows: str) -> Lanes:
+        """What the answers for so many rows have in common."""
+
+        def repeated(column: str, shape: str) -> str:
+            return graph.add("Reshape", [graph.add("Expand", [column, shape]), line])
+
+        line, first, last = (graph.constant(np.array([k])) for k in (-1, 0, ROWS))
+        width = graph.add("Div", [graph.add("Add", [rows, graph.constant(np.array([ROWS - 1]))]), last])
+        shape = graph.add("Concat", [last, width], {"axis": 0})
+        powers = graph.constant((1 << np.arange(ROWS))[:, None])
+        bit = graph.add("Slice", [repeated(powers, shape), first, rows])
+        pads = graph.add("Concat", [first, graph.add("Sub", [graph.add("Mul", [width, last]), rows])], {"axis": 0})
+        every = _last_sum(graph, graph.add("Reshape", [graph.add("Pad", [bit, pads]), shape]), 0)
+        before = np.zeros((self.size, 1), dtype=np.int64)
+        before[[curve.values[0] - 1 for curve in self.curves]] = -1
+        start = graph.add("Reshape", [graph.add("Mul", [graph.constant(before), every]), line])
+        ends = graph.constant(np.array(0)), graph.add("Squeeze", [width]), graph.constant(np.array(1))
+        lane = graph.add("Slice", [repeated(graph.add("Range", [*ends]), shape), first, rows])
+        all_rows = graph.add("Concat", [graph.constant(np.array([len(self.curves)])), rows], {"axis": 0})
+        narrow = [graph.add("Cast", [name], {"to": INT32}) for name in (width, lane)]
+        return Lanes(narrow[0], narrow[1], repeated(bit, all_rows), start)
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Row i is bit i // width of number i % width."""
+
+    width: str
+    lane: str
+    bits: str
+    """The bit of each row, for all columns."""
+    start: str
+    """The rows of the sums before any bit is set."""
+
+
+def question(vote: PlainTrees, node: int) -> tuple[Key, Rule]:
+    """What this split asks, as a step function of sides."""
+    rule = vote.rules[vote.rule[node]] if vote.rule[node] >= 0 else _of_threshold(vote, node)
+    return (rule.feature, rule.cuts.tobytes(), rule.sides.tobytes()), rule
+
+
+def _of_threshold(vote: PlainTrees, node: int) -> Rule:
+    cuts, sides = np.array([vote.threshold[node], np.inf]), np.array([LEFT, RIGHT, vote.missing[node]])
+    return Rule(int(vote.feature[node]), cuts, sides)
+
+
+def _curves(rules: Sequence[Rule]) -> list[Curve]:
+    cuts: dict[int, list[np.ndarray]] = {}
+    for rule in rules:
+        cuts.setdefault(rule.feature, []).append(rule.cuts)
+    curves, last = [], 0
+    for feature, own in sorted(cuts.items()):
+        known = np.unique(np.concatenate(own))
+        known = known[np.isfinite(known)]
+        codes = np.arange(last + 2, last + 3 + len(known), dtype=np.int32)
+        last = int(codes[-1]) + 1
+        lost = any(rule.sides[-1] != ABSTAIN for rule in rules if rule.feature == feature)
+        curves.append(Curve(feature, known, codes, last, lost))
+    return curves
+
+
+def _runs(curve: Curve, rule: Rule) -> Runs:
+    """Above which rows of the sums and not below which ones the right side lies; where trees abstain is no matter."""
+    sides = rule.sides[np.searchsorted(rule.cuts, [*curve.cuts, np.inf, np.nan])]
+    decided = np.flatnonzero(sides != ABSTAIN)
+    if not len(decided):
+        return [NEVER]
+    right = sides[decided[np.maximum(np.searchsorted(decided, np.arange(len(sides)), side="right") - 1, 0)]] == RIGHT
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], right, [False]]).astype(np.int8)))
+    rows = np.append(np.arange(curve.values[0] - 1, curve.missing), NEVER[1])[ends]
+    return [(int(above), int(below)) for above, below in rows.reshape(-1, 2)] or [NEVER]
+
+
+def _padded(runs: Sequence[Runs]) -> np.ndarray:
+    longest = max(map(len, runs))
+    return np.array([[*own, *[NEVER] * (longest - len(own))] for own in runs], dtype=np.int64)
+
+
+def _differences(graph: Graph, sums: str, table: np.ndarray) -> str:
+    above, below = (graph.add("Gather", [sums, graph.constant(side)], {"axis": 0}) for side in np.moveaxis(table, 2, 0))
+    return _last_sum(graph, graph.add("Sub", [above, below]), 1)
+
+
+def _last_sum(graph: Graph, table: str, axis: int) -> str:
+    """The sum along an axis; `ReduceSum` of onnxruntime rounds whole numbers to doubles."""
+    sums = graph.add("CumSum", [table, graph.constant(np.array(axis))])
+    return graph.add("Gather", [sums, graph.constant(np.array(-1))], {"axis": axis})

@@ -91,6 +91,16 @@ def test_extreme_sizes_neither_warn_nor_fail(A, regime):
     assert 0 <= report.gamma <= report.gamma_bound
 
 
+@pytest.mark.parametrize("unit", [1e3, 1e300])
+def test_rates_are_promised_in_units_of_the_largest_entry(unit):
+    """The theorems speak of entries up to 1: a round takes no more than all of the loss."""
+    A = np.array([[1.0, 0.5], [0.5, 1.0]])
+    plain, large = diagnose(A), diagnose(unit * A)
+    for one, other in zip(plain.promises, large.promises, strict=True):
+        assert other.gamma == pytest.approx(one.gamma) and other.sentence() == one.sentence()
+    assert str(large)
+
+
 def test_gamma_does_not_depend_on_the_unit():
     A = np.array([[1.0, 0.5, -0.2], [0.3, 1.0, 0.1], [0.2, -0.1, 1.0]])
     for unit in (1e-200, 1e-3, 1.0, 1e200):

@@ -205,9 +205,10 @@ def _diagnosis(oracle: Oracle, finding: Finding, verdict: Verdict, duplicates: D
     undecided = ~(verdict.on | verdict.off)
     regime = _regime(verdict.on, verdict.off)
     gamma, gamma_bound = largest_margin(oracle, finding.hypotheses, verdict)
+    unit = max(1.0, oracle.largest_entry) if isinstance(oracle, MatrixOracle) else 1.0  # the theorems' is 1
     return Diagnosis(
         regime, verdict.on, undecided, verdict.psi, verdict.w, verdict.margins, verdict.edge, gamma, gamma_bound,
-        pairs, promises(regime, gamma, oracle.rows), finding.hypotheses, finding.n_rounds, finding.status,
+        pairs, promises(regime, gamma / unit, oracle.rows), finding.hypotheses, finding.n_rounds, finding.status,
     )  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def test_convergence_plot_follows_the_history(model, ax):
     assert ax.get_xscale() == "log"
     for label, key in (("soft margin reached", "objective"), ("bound", "bound")):
         rounds, values = line(ax, label).get_data()
-        assert rounds[0] == 1 and rounds[-1] == model.n_iter_ and len(rounds) > 10
+        assert rounds[0] == 1 and rounds[-1] == model.n_iter_ and len(rounds) > 5
         np.testing.assert_array_equal(values, model.history_[key][rounds])
     left = ax.lines[-1]
     assert set(left.get_xdata()) == {model.n_iter_}

@@ -151,7 +151,8 @@ class Euclidean(Regularizer):
 
     def distance(self, bound_set: BoundSet, d: np.ndarray) -> float:
         rows = bound_set.rows
-        return rows.add(float(rows.prior @ (d / rows.prior - 1.0) ** 2)) / 2
+        # Not a square: where one row has nearly all the prior, that of the others would overflow.
+        return rows.add(float((d - rows.prior) @ (d / rows.prior - 1.0))) / 2
 
     def size(self, rows: Rows, column: np.ndarray) -> float:
         if column.dtype == np.int8 and rows.uniform:  # +-1, or 0 where a hypothesis abstains

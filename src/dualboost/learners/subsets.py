@@ -136,7 +136,7 @@ class SubsetOracle(Averaging):
             return self.margins([hypothesis], np.ones(1))
         feature, mask = hypothesis
         out = np.empty(self.bins.n_rows, dtype=np.int8)
-        self.search.column(feature, _as_bytes(mask), out, self.rows.threads)
+        self.search.column(feature, np.frombuffer(_as_bytes(mask), dtype=np.uint8), out, self.rows.threads)
         return out
 
     def margins(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
@@ -154,8 +154,8 @@ class SubsetOracle(Averaging):
         for first in range(0, len(subsets), _AT_ONCE):
             own = first + np.flatnonzero(features[first : first + _AT_ONCE] >= 0)
             places = np.searchsorted(self._columns, features[own])
-            masks = b"".join(subsets[k][1].to_bytes(_BYTES, "little") for k in own.tolist())
-            held = np.unpackbits(np.frombuffer(masks, dtype=np.uint8), bitorder="little").reshape(len(own), -1)
+            masks = b"".join(_as_bytes(subsets[k][1]) for k in own.tolist())
+            held = np.unpackbits(np.frombuffer(masks, dtype=np.uint8), bitorder="little").reshape(len(own), MISSING + 1)
             np.add.at(tables, places, np.where(held, weights[own, None], -weights[own, None]))
             np.add.at(amounts, places, np.abs(weights[own]))
         for mixture, weight in mixtures:
@@ -194,5 +194,5 @@ def _log_two_cosh(x):
     return np.abs(x) + np.log1p(np.exp(-2 * np.abs(x)))
 
 
-def _as_bytes(mask: int) -> np.ndarray:
-    return np.frombuffer(mask.to_bytes(_BYTES, "little"), dtype=np.uint8)
+def _as_bytes(mask: int) -> bytes:
+    return mask.to_bytes(_BYTES, "little")

@@ -85,6 +85,20 @@ def test_extreme_weights_are_only_a_scale(classifier, scale):
 
 
 @every_classifier
+@pytest.mark.parametrize("weight", [1e18, 1e300])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_one_row_with_nearly_all_the_weight(classifier, weight):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    X[:, 1] = rng.integers(0, 4, 40)
+    y = X[:, 0] > 0
+    weights = np.ones(40)
+    weights[0] = weight
+    model = fitted(classifier, X, y, weights)
+    assert np.isfinite(model.decision_function(X)).all() and np.isfinite(model.margins_).all()
+
+
+@every_classifier
 def test_one_row_of_each_class(classifier):
     X = np.array([[0.0, 1.0], [1.0, 3.0]])
     assert fitted(classifier, X, ["a", "b"]).predict(X).tolist() == ["a", "b"]

@@ -55,6 +55,11 @@ class Bins:
     sparse_default: np.ndarray
 
     @property
+    def cells(self) -> int:
+        """How many numbers a pass over the rows and all their codes reads."""
+        return self.n_rows + self.dense_codes.size + self.sparse_rows.size
+
+    @property
     def cut_counts(self) -> np.ndarray:
         """The number of cuts of each column."""
         return np.diff(self.cut_start).astype(np.int32)

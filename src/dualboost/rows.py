@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "with_absent"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,3 +78,18 @@ class Rows:
     def max(self, value):
         """Join maxima over the rows."""
         return value
+
+
+def with_absent(values: np.ndarray, present: np.ndarray, absent) -> np.ndarray:
+    """Values of the rows that are present, under the numbers of all rows; the others have the value `absent`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost.rows import with_absent
+    >>> with_absent(np.array([0.5, 0.1]), np.array([True, False, True]), np.nan)
+    array([0.5, nan, 0.1])
+    """
+    full = np.full(len(present), absent, dtype=values.dtype)
+    full[present] = values
+    return full

@@ -14,9 +14,6 @@ from dataclasses import dataclass, replace
 from dualboost.boosters import Booster
 from dualboost.game import Game, Pool, State, rounds
 from dualboost.learners.base import Answer
-from dualboost.learners.stumps import StumpOracle
-from dualboost.learners.subsets import SubsetOracle
-from dualboost.learners.union import AveragedUnion
 
 __all__ = [
     "SEAM",
@@ -177,9 +174,5 @@ def record_of(state: State, answer: Answer) -> Record:
 
 def rounds_at_once(game: Game) -> int:
     """How many compiled rounds to play without a look."""
-    parts = game.oracle.parts if isinstance(game.oracle, AveragedUnion) else (game.oracle,)
-    tables = [part.bins for part in parts if isinstance(part, StumpOracle | SubsetOracle)]
-    if len(tables) < len(parts):
-        return _UNKNOWN
-    cells = sum(bins.n_rows + bins.dense_codes.size + bins.sparse_rows.size for bins in tables)
-    return max(1, min(_MOST, _CELLS // cells))
+    cells = game.oracle.cells
+    return _UNKNOWN if cells is None else max(1, min(_MOST, _CELLS // cells))

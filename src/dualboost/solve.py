@@ -13,7 +13,7 @@ from dualboost.learners import Matrix, Oracle
 from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.losses import Loss, SoftMargin
-from dualboost.rows import Rows
+from dualboost.rows import Rows, with_absent
 from dualboost.run import Halt, Record, Watch, record_of, stretches, watch_of
 from dualboost.sets import Capped, Groups
 
@@ -134,8 +134,7 @@ def solve(
     loss = _without_absent_rows(loss, present)
     game = Game(loss.bind(oracle.rows), oracle, oracle.rows, budget, tol)
     outcome = play(game, TotallyCorrective() if booster is None else booster, max_rounds)
-    distribution = np.zeros(len(present))
-    distribution[present] = outcome.distribution
+    distribution = with_absent(outcome.distribution, present, 0.0)
     weights, names = outcome.weights, outcome.hypotheses
     if isinstance(oracle, MatrixOracle):
         weights, names = oracle.spread(names, weights), range(oracle.A.shape[1])

@@ -26,7 +26,7 @@ from dualboost.learners import Learner, Matrix, Oracle, Stumps
 from dualboost.learners.base import Directed
 from dualboost.learners.categories import with_categories
 from dualboost.learners.matrix import MatrixOracle
-from dualboost.rows import Rows
+from dualboost.rows import Rows, with_absent
 
 __all__ = ["diagnose"]
 
@@ -231,18 +231,12 @@ def _regime(on: np.ndarray, off: np.ndarray) -> str:
 
 def _with_absent_rows(found: Diagnosis, present: np.ndarray) -> Diagnosis:
     """Rows of weight 0 belong to neither side: not in the core, without weight, their margin unknown."""
-
-    def spread(values: np.ndarray, fill) -> np.ndarray:
-        full = np.full(len(present), fill, dtype=values.dtype)
-        full[present] = values
-        return full
-
     number = np.flatnonzero(present)
     return replace(
         found,
-        hard_core=spread(found.hard_core, False),
-        undecided=spread(found.undecided, False),
-        weighting=spread(found.weighting, 0.0),
-        margins=spread(found.margins, np.nan),
+        hard_core=with_absent(found.hard_core, present, False),
+        undecided=with_absent(found.undecided, present, False),
+        weighting=with_absent(found.weighting, present, 0.0),
+        margins=with_absent(found.margins, present, np.nan),
         contradictions=tuple((number[one], number[other]) for one, other in found.contradictions),
     )

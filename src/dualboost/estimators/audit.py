@@ -18,6 +18,7 @@ from dualboost.estimators.coded import coded, rows_of
 from dualboost.estimators.noisy import LogisticMixtureClassifier
 from dualboost.labels import as_labels
 from dualboost.learners import Stumps
+from dualboost.rows import with_absent
 
 __all__ = ["Audit", "audit"]
 
@@ -122,23 +123,17 @@ def own_core(cores: list[np.ndarray], codes: np.ndarray) -> np.ndarray:
 def with_absent_rows(found: Audit, labels: np.ndarray, present: np.ndarray) -> Audit:
     """The same findings under the numbers of all rows; nothing is said about a row that is absent."""
     at = np.flatnonzero(present)
-
-    def spread(values: np.ndarray, elsewhere) -> np.ndarray:
-        every = np.full(len(labels), elsewhere, dtype=values.dtype)
-        every[at] = values
-        return every
-
     suggested = labels.copy()
     suggested[at] = found.suggested
     return replace(
         found,
         given=labels,
         suggested=suggested,
-        probability=spread(found.probability, np.nan),
-        margin=spread(found.margin, np.nan),
-        contradicted=spread(found.contradicted, False),
-        at_cap=spread(found.at_cap, False),
-        hard_core=spread(found.hard_core, False),
+        probability=with_absent(found.probability, present, np.nan),
+        margin=with_absent(found.margin, present, np.nan),
+        contradicted=with_absent(found.contradicted, present, False),
+        at_cap=with_absent(found.at_cap, present, False),
+        hard_core=with_absent(found.hard_core, present, False),
         reasons={int(at[row]): pulls for row, pulls in found.reasons.items()},
     )
 

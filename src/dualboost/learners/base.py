@@ -90,6 +90,11 @@ class Oracle(ABC):
         """
         return self.best(d, k)
 
+    @property
+    def cells(self) -> int | None:
+        """How many numbers a search reads, by which a caller may tell how long it takes; None if that is not known."""
+        return None
+
     @abstractmethod
     def column(self, hypothesis: Hypothesis) -> np.ndarray:
         """y_i h(x_i) of one hypothesis."""

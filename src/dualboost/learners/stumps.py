@@ -112,6 +112,10 @@ class StumpOracle(Averaging, Listed):
         """How many features the last answer had to look at; the others were ruled out by their edge bounds."""
         return self.search.looked
 
+    @property
+    def cells(self) -> int:
+        return self.bins.cells
+
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         features, cuts, sides, edges, bound = self.search.best(d, k, self.rows.threads)
         stumps = list(zip(features.tolist(), cuts.tolist(), sides.tolist(), strict=True))

@@ -88,6 +88,10 @@ class SubsetOracle(Averaging):
         """How many columns the last answer had to look at; the others were ruled out by their edge bounds."""
         return self.search.looked
 
+    @property
+    def cells(self) -> int:
+        return self.bins.cells
+
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         found, bound = self.search.best(np.ascontiguousarray(d), k, self.rows.threads)
         subsets = [(feature, int.from_bytes(mask, "little")) for feature, mask, _ in found]

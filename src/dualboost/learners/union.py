@@ -139,6 +139,11 @@ class AveragedUnion(Averaging):
         self.parts, self.rows, self._union = tuple(parts), rows, UnionOracle(parts, rows)
         self.log_size = float(np.logaddexp.reduce([part.log_size for part in parts]))
 
+    @property
+    def cells(self) -> int | None:
+        known = [part.cells for part in self.parts if part.cells is not None]
+        return sum(known) if len(known) == len(self.parts) else None
+
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
         return self._union.best(d, k)
 

@@ -597,13 +597,14 @@ def test_prediction_refuses_a_model_that_does_not_fit():
     for place, value in wrong.items():
         broken = [*model[:place], value, *model[place + 1 :]]
         with pytest.raises(ValueError, match=r"\w"):
-            kernels.predict_trees_dense(X, *broken, np.empty(30), 1)
-        with pytest.raises(ValueError, match=r"\w"):
-            kernels.predict_trees_sparse(4, rows.indptr, rows.indices, rows.data, *broken, np.empty(30), 1)
+            kernels.TreePredictor(*broken).dense(X, np.empty(30), 1)
+    ready = kernels.TreePredictor(*model)
     with pytest.raises(ValueError, match="out of range"):
-        kernels.predict_trees_sparse(3, rows.indptr, rows.indices, rows.data, *model, np.empty(30), 1)
+        ready.sparse(3, rows.indptr, rows.indices, rows.data, np.empty(30), 1)
+    with pytest.raises(ValueError, match="out of range"):
+        ready.dense(np.ascontiguousarray(X[:, :1]), np.empty(30), 1)
     with pytest.raises(ValueError, match="out"):
-        kernels.predict_trees_dense(X, *model, np.empty(29), 1)
+        ready.dense(X, np.empty(29), 1)
 
 
 def test_arrays_of_the_search_are_checked():

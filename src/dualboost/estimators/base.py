@@ -35,6 +35,7 @@ __all__ = ["BoostedClassifier", "Parts", "check_booster", "check_learner", "with
 
 
 _HASTE = 3.0  # seconds in which not even the content of all rows should be looked at
+_FEW = 256  # rows that are scored by one thread
 
 
 def _has_probabilities(model: BoostedClassifier) -> bool:
@@ -184,16 +185,19 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
         return self._votes(X) if hasattr(self, "estimators_") else self._scores(X)
 
     def _scores(self, X) -> np.ndarray:
-        return self.predictor_.scores(X, thread_count(self.n_jobs))
+        # To ask how many threads there are takes longer than a few rows do.
+        return self.predictor_.scores(X, thread_count(self.n_jobs) if X.shape[0] > _FEW else 1)
 
     def _votes(self, X) -> np.ndarray:
         return self._side_by_side([model._scores(X) for model in self.estimators_])
 
     def _side_by_side(self, votes: list[np.ndarray]) -> np.ndarray:
         """The votes of the models of all classes, made comparable."""
-        if _has_probabilities(self):
-            votes = [_log_odds(model.link_.of(vote)) for model, vote in zip(self.estimators_, votes, strict=True)]
-        return np.column_stack(votes)
+        if not _has_probabilities(self):
+            return np.column_stack(votes)
+        return _log_odds(
+            np.column_stack([model.link_.of(vote) for model, vote in zip(self.estimators_, votes, strict=True)])
+        )
 
     def predict(self, X):
         """The class that wins the vote; a tie goes to the class that comes first."""
@@ -216,8 +220,10 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator)
         if votes.ndim == 2:
             odds = 1 / (1 + np.exp(-votes))
             return odds / odds.sum(axis=1, keepdims=True)
-        second = self.link_.of(votes)
-        return np.column_stack([1 - second, second])
+        P = np.empty((len(votes), 2))
+        P[:, 1] = self.link_.of(votes)
+        P[:, 0] = 1 - P[:, 1]
+        return P
 
 
 def _winning(votes: np.ndarray) -> np.ndarray:

@@ -69,8 +69,9 @@ def with_likeliest(P: np.ndarray, winners: np.ndarray) -> np.ndarray:
 
     Votes that cancel but for rounding have equal probabilities: the winner's is made larger by the least there is.
     """
-    tied = np.flatnonzero(np.argmax(P, axis=1) != winners)
-    P[tied, winners[tied]] = np.nextafter(P[tied].max(axis=1), 2.0)
+    tied = np.argmax(P, axis=1) != winners
+    if tied.any():
+        P[tied, winners[tied]] = np.nextafter(P[tied].max(axis=1), 2.0)
     return P
 
 

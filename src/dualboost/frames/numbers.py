@@ -27,7 +27,7 @@ class FrameNumbers:
 
 def frame_numbers(frame: Frame, present: np.ndarray | slice = slice(None)) -> FrameNumbers:
     """Read a frame for training: the labels of its present rows are the categories."""
-    kinds = _checked(frame, [frame.kind(j) for j in range(len(frame.names))])
+    kinds = _checked(frame, frame.kinds)
     columns = tuple(j for j, kind in enumerate(kinds) if kind is Kind.CATEGORY)
     categories = {}
     for j in columns:
@@ -40,8 +40,7 @@ def frame_numbers(frame: Frame, present: np.ndarray | slice = slice(None)) -> Fr
 def encode_frame(frame: Frame, categories: Labels) -> np.ndarray:
     """Read a frame for prediction, by the categories of training."""
     kinds = []
-    for j, name in enumerate(frame.names):
-        kind = frame.kind(j)
+    for name, kind in zip(frame.names, frame.kinds, strict=True):
         if kind is Kind.CATEGORY and name not in categories:
             raise ValueError(f"Column {name!r} holds categories, but held numbers when the model was fitted.")
         kinds.append(Kind.CATEGORY if name in categories else kind)
@@ -54,7 +53,7 @@ def check_infinity(frame: Frame) -> None:
     found = [
         name
         for j, name in enumerate(frame.names)
-        if frame.kind(j) is Kind.NUMBER and np.isinf(np.asarray(frame.numbers(j), dtype=np.float64)).any()
+        if frame.kinds[j] is Kind.NUMBER and np.isinf(np.asarray(frame.numbers(j), dtype=np.float64)).any()
     ]
     if found:
         raise ValueError(f"{_subject(found)} infinity: replace it, for example by NaN, which is a missing value.")

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -41,10 +42,18 @@ class Frame(ABC):
     def plain(self) -> bool:
         """Whether it is a table of floats and integers under different names, which needs no reading."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def names(self) -> list[str]:
         """Of the columns, in order."""
+        return self._names()
+
+    @cached_property
+    def kinds(self) -> list[Kind]:
+        """What each column holds."""
+        return [self.kind(j) for j in range(len(self.names))]
+
+    @abstractmethod
+    def _names(self) -> list[str]: ...
 
     @abstractmethod
     def __len__(self) -> int:
@@ -97,15 +106,14 @@ class PandasFrame(Frame):
         fine = all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes)
         return fine and len(dtypes) > 0 and self.table.columns.is_unique
 
-    @property
-    def names(self) -> list[str]:
+    def _names(self) -> list[str]:
         return [str(name) for name in self.table.columns]
 
     def __len__(self) -> int:
         return len(self.table)
 
     def kind(self, j: int) -> Kind:
-        column = self.table.iloc[:, j]
+        column = self._columns[j]
         dtype = column.dtype
         if type(dtype).__name__ == "CategoricalDtype":
             return Kind.CATEGORY
@@ -120,16 +128,21 @@ class PandasFrame(Frame):
         return object_kind(column[column.notna()].tolist()) if dtype.kind == "O" else Kind.OTHER
 
     def numbers(self, j: int) -> np.ndarray:
-        column = self.table.iloc[:, j]
+        column = self._columns[j]
         if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
             return column.to_numpy()
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
     def wholes(self, j: int) -> np.ndarray:
-        column = self.table.iloc[:, j]
+        column = self._columns[j]
         if isinstance(column.dtype, np.dtype):
             return column.to_numpy()
         return column.dropna().to_numpy(dtype=f"{column.dtype.kind}8") if column.dtype.kind in "iu" else np.empty(0)
+
+    @cached_property
+    def _columns(self) -> list:
+        """Asked for one by one, each takes as long as reading a thousand numbers."""
+        return [column for _, column in self.table.items()]
 
     @property
     def odd_names(self) -> list[str]:
@@ -137,7 +150,7 @@ class PandasFrame(Frame):
         return [] if all(isinstance(name, str) for name in names) else [str(name) for name in names]
 
     def labels(self, j: int) -> tuple[list, np.ndarray]:
-        cells = self.table.iloc[:, j].astype("category").cat
+        cells = self._columns[j].astype("category").cat
         return cells.categories.tolist(), cells.codes.to_numpy()
 
 
@@ -166,8 +179,7 @@ class PolarsFrame(Frame):
     def plain(self) -> bool:
         return False
 
-    @property
-    def names(self) -> list[str]:
+    def _names(self) -> list[str]:
         return list(self.table.columns)
 
     def __len__(self) -> int:
@@ -215,8 +227,7 @@ class ArrowFrame(Frame):
     def plain(self) -> bool:
         return False
 
-    @property
-    def names(self) -> list[str]:
+    def _names(self) -> list[str]:
         return list(self.table.column_names)
 
     def __len__(self) -> int:

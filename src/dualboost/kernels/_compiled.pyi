@@ -117,33 +117,21 @@ class TreeSearch:
     @property
     def contradictions(self) -> int: ...
 
-def predict_trees_dense(
-    X: _Floats,
-    nodes: _Ints,
-    start: _Longs,
-    weights: _Doubles,
-    features: _Ints,
-    cut_start: _Longs,
-    cuts: _Doubles,
-    met_missing: _Bytes,
-    out: _Doubles,
-    threads: int,
-) -> None: ...
-def predict_trees_sparse(
-    n_features: int,
-    indptr: _Index,
-    indices: _Index,
-    data: _Floats,
-    nodes: _Ints,
-    start: _Longs,
-    weights: _Doubles,
-    features: _Ints,
-    cut_start: _Longs,
-    cuts: _Doubles,
-    met_missing: _Bytes,
-    out: _Doubles,
-    threads: int,
-) -> None: ...
+class TreePredictor:
+    def __init__(
+        self,
+        nodes: _Ints,
+        start: _Longs,
+        weights: _Doubles,
+        features: _Ints,
+        cut_start: _Longs,
+        cuts: _Doubles,
+        met_missing: _Bytes,
+    ) -> None: ...
+    def dense(self, X: _Floats, out: _Doubles, threads: int) -> None: ...
+    def sparse(
+        self, n_features: int, indptr: _Index, indices: _Index, data: _Floats, out: _Doubles, threads: int
+    ) -> None: ...
 
 # ---- binning
 
@@ -242,18 +230,18 @@ class LeafSearch:
         out: _Doubles,
     ) -> None: ...
 
-def predict_leaf_trees(
-    X: _Doubles,
-    feature: _Ints,
-    threshold: _Doubles,
-    missing_right: _Bytes,
-    left: _Ints,
-    right: _Ints,
-    value: _Doubles,
-    roots: _Longs,
-    out: _Doubles,
-    threads: int,
-) -> None: ...
+class LeafPredictor:
+    def __init__(
+        self,
+        feature: _Ints,
+        threshold: _Doubles,
+        missing_right: _Bytes,
+        left: _Ints,
+        right: _Ints,
+        value: _Doubles,
+        roots: _Longs,
+    ) -> None: ...
+    def scores(self, X: _Doubles, out: _Doubles, threads: int) -> None: ...
 
 # ---- corrective rounds
 

@@ -173,42 +173,57 @@ struct RawNode {
     uint8_t missing_right;
 };
 
-void predict_leaf_trees(const Grid<const double> &X, const Ints &feature, const Doubles &threshold,
-                        const Bytes &missing_right, const Ints &left, const Ints &right, const Doubles &value,
-                        const Vector<const int64_t> &roots, const Vector<double> &out, int threads) {
-    auto rows = static_cast<int64_t>(X.shape(0)), features = static_cast<int64_t>(X.shape(1));
-    size_t n = feature.shape(0);
-    require(threshold.shape(0) == n && missing_right.shape(0) == n && left.shape(0) == n && right.shape(0) == n &&
-                value.shape(0) == n,
-            "Trees have one entry per node in each of their arrays.");
-    require(static_cast<int64_t>(out.shape(0)) == rows && threads >= 1, "out must have one entry per row of X");
-    std::vector<RawNode> nodes(n);
-    for (size_t k = 0; k < n; ++k) {
-        nodes[k] = {threshold.data()[k], value.data()[k], feature.data()[k], left.data()[k], right.data()[k], missing_right.data()[k]};
-        auto in_order = [&](int32_t child) { return child > static_cast<int32_t>(k) && child < static_cast<int32_t>(n); };
-        require(nodes[k].feature < 0 || (nodes[k].feature < features && in_order(nodes[k].left) && in_order(nodes[k].right)),
-                "A node of a tree points outside of it, or to a feature that does not exist.");
-    }
-    for (size_t t = 0; t < roots.shape(0); ++t)
-        require(roots.data()[t] >= 0 && roots.data()[t] < static_cast<int64_t>(n), "A root is not a node.");
-    nb::gil_scoped_release release;
-    parallel(chunk_count(rows), rows < kChunk ? 1 : threads, [&](int64_t chunk) {
-        for (int64_t i = chunk * kChunk; i < std::min(rows, (chunk + 1) * kChunk); ++i) {
-            const double *x = X.data() + i * features;
-            double sum = 0;
-            for (size_t t = 0; t < roots.shape(0); ++t) {
-                const RawNode *node = &nodes[static_cast<size_t>(roots.data()[t])];
-                while (node->feature >= 0) {
-                    double v = x[node->feature];
-                    bool right_side = std::isnan(v) ? node->missing_right != 0 : v > node->threshold;
-                    node = &nodes[static_cast<size_t>(right_side ? node->right : node->left)];
-                }
-                sum += node->value;
-            }
-            out.data()[i] = sum;
+// A vote of trees, checked once for many calls.
+class LeafPredictor {
+public:
+    LeafPredictor(const Ints &feature, const Doubles &threshold, const Bytes &missing_right, const Ints &left,
+                  const Ints &right, const Doubles &value, const Vector<const int64_t> &roots)
+        : roots_(roots.data(), roots.data() + roots.shape(0)), nodes_(feature.shape(0)) {
+        size_t n = nodes_.size();
+        require(threshold.shape(0) == n && missing_right.shape(0) == n && left.shape(0) == n && right.shape(0) == n &&
+                    value.shape(0) == n,
+                "Trees have one entry per node in each of their arrays.");
+        for (size_t k = 0; k < n; ++k) {
+            RawNode node{threshold.data()[k], value.data()[k], feature.data()[k], left.data()[k], right.data()[k],
+                         missing_right.data()[k]};
+            auto in_order = [&](int32_t child) { return child > static_cast<int32_t>(k) && child < static_cast<int32_t>(n); };
+            require(node.feature < 0 || (in_order(node.left) && in_order(node.right)), "A node of a tree points outside of it.");
+            nodes_[k] = node;
+            last_ = std::max(last_, node.feature);
         }
-    });
-}
+        for (int64_t root : roots_) require(root >= 0 && root < static_cast<int64_t>(n), "A root is not a node.");
+    }
+
+    void scores(const Grid<const double> &X, const Vector<double> &out, int threads) const {
+        auto rows = static_cast<int64_t>(X.shape(0)), features = static_cast<int64_t>(X.shape(1));
+        require(last_ < features, "A tree splits a feature that X does not have.");
+        require(static_cast<int64_t>(out.shape(0)) == rows && threads >= 1, "out must have one entry per row of X");
+        nb::gil_scoped_release release;
+        parallel(chunk_count(rows), rows < kChunk ? 1 : threads, [&](int64_t chunk) {
+            for (int64_t i = chunk * kChunk; i < std::min(rows, (chunk + 1) * kChunk); ++i)
+                out.data()[i] = score(X.data() + i * features);
+        });
+    }
+
+private:
+    std::vector<int64_t> roots_;
+    std::vector<RawNode> nodes_;
+    int32_t last_ = -1;  // the largest feature
+
+    double score(const double *x) const {
+        double sum = 0;
+        for (int64_t root : roots_) {
+            const RawNode *node = &nodes_[static_cast<size_t>(root)];
+            while (node->feature >= 0) {
+                double v = x[node->feature];
+                bool right_side = std::isnan(v) ? node->missing_right != 0 : v > node->threshold;
+                node = &nodes_[static_cast<size_t>(right_side ? node->right : node->left)];
+            }
+            sum += node->value;
+        }
+        return sum;
+    }
+};
 
 } // namespace
 
@@ -226,9 +241,12 @@ void bind_leaf_trees(nb::module_ &m) {
              "prior 0 are only told the votes.")
         .def("values", &LeafSearch::values, "feature"_a, "cut"_a, "missing_right"_a, "left"_a, "right"_a, "value"_a,
              "out"_a.noconvert(), "What a tree says about each row.");
-    m.def("predict_leaf_trees", &predict_leaf_trees, "X"_a, "feature"_a, "threshold"_a, "missing_right"_a, "left"_a,
-          "right"_a, "value"_a, "roots"_a, "out"_a.noconvert(), "threads"_a,
-          "out[i] = the sum of what the trees say about row i of X.");
+    nb::class_<LeafPredictor>(m, "LeafPredictor", "A vote of trees with real leaves, ready for raw values.")
+        .def(nb::init<const Ints &, const Doubles &, const Bytes &, const Ints &, const Ints &, const Doubles &,
+                      const Vector<const int64_t> &>(),
+             "feature"_a, "threshold"_a, "missing_right"_a, "left"_a, "right"_a, "value"_a, "roots"_a)
+        .def("scores", &LeafPredictor::scores, "X"_a, "out"_a.noconvert(), "threads"_a,
+             "out[i] = the sum of what the trees say about row i of X.");
 }
 
 } // namespace dualboost

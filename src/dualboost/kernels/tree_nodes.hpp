@@ -252,7 +252,20 @@ public:
         }
     }
 
-    // The same for one row by walking, where a tree may abstain: known(feature number) tells whether a missing value was
+    // The same for one row, to the bit, by walking.
+    template <class CodeOf> double score(const CodeOf &code_of) const {
+        auto always = [](int32_t) { return true; };
+        double score = 0.0;
+        for (size_t first = 0; first < forest_.size(); first += 8) {
+            size_t bits = 0;
+            for (size_t t = first; t < std::min(first + 8, forest_.size()); ++t)
+                bits |= static_cast<size_t>(vote(forest_.tree(t), code_of, always) > 0) << (t - first);
+            score += tables_[first / 8 * 256 + bits];
+        }
+        return score;
+    }
+
+    // One row by walking, where a tree may abstain: known(feature number) tells whether a missing value was
     // met in training.
     template <class CodeOf, class Known> double walk(const CodeOf &code_of, const Known &known) const {
         double score = 0.0;

@@ -2,80 +2,111 @@
 #include "search.hpp"
 #include "tree_nodes.hpp"
 
+#include <optional>
+
 namespace dualboost {
 
 namespace {
 
-// Feature number u of the nodes is column features[u] with the cuts [cut_start[u], cut_start[u + 1]), at most 254;
-// met_missing[u] tells whether it was missing somewhere in training. A tree abstains where it was not, and now is.
+template <class T> std::vector<T> copied(const Vector<const T> &array) {
+    return {array.data(), array.data() + array.shape(0)};
+}
+
+// Checked and prepared once, for many calls. Feature number u of the nodes is column features[u] with the cuts
+// [cut_start[u], cut_start[u + 1]), at most 254; met_missing[u] tells whether it was missing somewhere in training. A
+// tree abstains where it was not, and now is.
 struct TreeModel {
     Forest forest;
+    std::vector<double> weights;
     TreeTables tables;
-    size_t used;
-    const int32_t *features;
-    const int64_t *cut_start;
-    const double *cuts;
-    const uint8_t *met_missing;
+    std::vector<int32_t> features;
+    std::vector<int64_t> cut_start;
+    std::vector<double> cuts;
+    std::vector<uint8_t> met_missing;
+    int32_t last = -1;  // the largest feature
 
-    TreeModel(int64_t n_features, const NodeGrid &nodes, const Longs &start, const Doubles &weights, const Ints &features,
-              const Longs &cut_start, const Doubles &cuts, const Bytes &met_missing)
-        : forest(nodes, start), tables(forest, checked_weights(forest, weights)), used(features.shape(0)),
-          features(features.data()), cut_start(cut_start.data()), cuts(cuts.data()), met_missing(met_missing.data()) {
-        require(cut_start.shape(0) == used + 1 && this->cut_start[0] == 0 &&
-                    this->cut_start[used] == static_cast<int64_t>(cuts.shape(0)) &&
-                    std::is_sorted(this->cut_start, this->cut_start + used + 1),
+    TreeModel(const NodeGrid &nodes, const Longs &start, const Doubles &weights_in, const Ints &features_in,
+              const Longs &cut_start_in, const Doubles &cuts_in, const Bytes &met_missing_in)
+        : forest(nodes, start), weights(checked_weights(forest, weights_in)), tables(forest, weights.data()),
+          features(copied(features_in)), cut_start(copied(cut_start_in)), cuts(copied(cuts_in)),
+          met_missing(copied(met_missing_in)) {
+        require(cut_start.size() == used() + 1 && cut_start.front() == 0 &&
+                    cut_start.back() == static_cast<int64_t>(cuts.size()) &&
+                    std::is_sorted(cut_start.begin(), cut_start.end()),
                 "cut_start must have one entry more than features, begin with 0, not decrease, and end with the number "
                 "of cuts.");
-        require(met_missing.shape(0) == used, "met_missing must have one entry for each feature.");
-        for (size_t u = 0; u < used; ++u) {
-            require(features.data()[u] >= 0 && features.data()[u] < n_features,
-                    "A feature number of the model is out of range.");
+        require(met_missing.size() == used(), "met_missing must have one entry for each feature.");
+        for (size_t u = 0; u < used(); ++u) {
+            require(features[u] >= 0, "A feature number of the model is out of range.");
             require(count_of(u) <= kMaxCuts, "A feature may have 254 cuts at most.");
+            last = std::max(last, features[u]);
         }
         for (const TreeNode &node : forest.nodes())
-            require(node.leaf() || static_cast<size_t>(node.feature) < used, "A split uses a feature that is not listed.");
+            require(node.leaf() || static_cast<size_t>(node.feature) < used(), "A split uses a feature that is not listed.");
+    }
+    TreeModel(const TreeModel &) = delete;  // the tables point to the forest
+    TreeModel &operator=(const TreeModel &) = delete;
+
+    size_t used() const { return features.size(); }
+    int64_t count_of(size_t u) const { return cut_start[u + 1] - cut_start[u]; }
+    const double *cuts_of(size_t u) const { return cuts.data() + cut_start[u]; }
+    uint8_t code(size_t u, double x) const {
+        return static_cast<uint8_t>(x == x ? count_below(cuts_of(u), count_of(u), x) : kMissing);
     }
 
-    int64_t count_of(size_t u) const { return cut_start[u + 1] - cut_start[u]; }
-    uint8_t code(size_t u, double x) const {
-        return static_cast<uint8_t>(x == x ? count_below(cuts + cut_start[u], count_of(u), x) : kMissing);
+    void check_columns(int64_t n_features) const {
+        require(last < n_features, "A feature number of the model is out of range.");
     }
 
 private:
-    static const double *checked_weights(const Forest &forest, const Doubles &weights) {
+    static std::vector<double> checked_weights(const Forest &forest, const Doubles &weights) {
         require(weights.shape(0) == forest.size(), "weights must have one entry for each tree.");
-        return weights.data();
+        return copied(weights);
     }
 };
 
 // The codes of one block, feature by feature.
 class CodedBlock {
 public:
-    explicit CodedBlock(const TreeModel &model)
-        : model_(model), votes_(model.forest), codes_(model.used * kTreeBlock), column_(model.used) {
-        for (size_t u = 0; u < model.used; ++u) column_[u] = column(u);
+    CodedBlock(const TreeModel &model, int64_t rows)
+        : model_(model), length_(static_cast<size_t>(std::min<int64_t>(rows, kTreeBlock))),
+          codes_(model.used() * length_), column_(model.used()) {
+        for (size_t u = 0; u < model.used(); ++u) column_[u] = column(u);
+        if (rows > kFew) votes_.emplace(model.forest);
     }
 
-    uint8_t *column(size_t u) { return &codes_[u * kTreeBlock]; }
+    uint8_t *column(size_t u) { return codes_.data() + u * length_; }
 
+    // A row's score has the same bits in every block: few rows are walked to the same bytes of votes.
     void scores(int n, double *out) {
-        if (!surprising(n)) return model_.tables.scores(votes_, column_.data(), n, out);
-        auto known = [&](int32_t u) { return model_.met_missing[u] != 0; };
-        for (int i = 0; i < n; ++i)
-            out[i] = model_.tables.walk([&](int32_t u) { return column(static_cast<size_t>(u))[i]; }, known);
+        auto codes_of = [this](int i) { return [this, i](int32_t u) { return column_[static_cast<size_t>(u)][i]; }; };
+        auto known = [this](int32_t u) { return model_.met_missing[static_cast<size_t>(u)] != 0; };
+        if (votes_)
+            model_.tables.scores(*votes_, column_.data(), n, out);
+        else
+            for (int i = 0; i < n; ++i) out[i] = model_.tables.score(codes_of(i));
+        for (int i : surprising(n)) out[i] = model_.tables.walk(codes_of(i), known);
     }
 
 private:
+    static constexpr int64_t kFew = 16;  // rows for which masks over a block do not pay
+
     const TreeModel &model_;
-    BlockVotes votes_;
+    std::optional<BlockVotes> votes_;
+    size_t length_;
     std::vector<uint8_t> codes_;
     std::vector<const uint8_t *> column_;
 
-    // Whether a value is missing in a feature that had none missing in training.
-    bool surprising(int n) const {
-        for (size_t u = 0; u < model_.used; ++u)
-            if (!model_.met_missing[u] && std::memchr(column_[u], kMissing, static_cast<size_t>(n))) return true;
-        return false;
+    // The rows with a missing value in a feature that had none missing in training.
+    std::vector<int> surprising(int n) const {
+        std::vector<int> rows;
+        for (size_t u = 0; u < model_.used(); ++u)
+            if (!model_.met_missing[u] && std::memchr(column_[u], kMissing, static_cast<size_t>(n)))
+                for (int i = 0; i < n; ++i)
+                    if (column_[u][i] == kMissing) rows.push_back(i);
+        std::sort(rows.begin(), rows.end());
+        rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+        return rows;
     }
 };
 
@@ -83,7 +114,7 @@ private:
 template <class Code> void score_blocks(const TreeModel &model, int64_t rows, double *out, int threads, const Code &code) {
     threads = rows * static_cast<int64_t>(model.forest.size() + 1) < (1 << 16) ? 1 : threads;
     parallel(chunk_count(rows), threads, [&](int64_t chunk) {
-        CodedBlock block(model);
+        CodedBlock block(model, rows);
         int64_t end = std::min(rows, (chunk + 1) * kChunk);
         for (int64_t begin = chunk * kChunk; begin < end; begin += kTreeBlock) {
             int n = static_cast<int>(std::min<int64_t>(kTreeBlock, end - begin));
@@ -106,9 +137,9 @@ void code_dense(const TreeModel &model, const std::vector<CutIndex> &index, cons
     for (int from = 0; from < n; from += kTileRows) {
         int rows = std::min(kTileRows, n - from);
         int64_t start = first + from;
-        for (size_t u = 0; u < model.used; u += kTileColumns) {
-            int width = static_cast<int>(std::min<size_t>(kTileColumns, model.used - u));
-            load_tile(x, [start](int i) { return start + i; }, rows, model.features + u, width, tile);
+        for (size_t u = 0; u < model.used(); u += kTileColumns) {
+            int width = static_cast<int>(std::min<size_t>(kTileColumns, model.used() - u));
+            load_tile(x, [start](int i) { return start + i; }, rows, model.features.data() + u, width, tile);
             for (int c = 0; c < width; ++c) {
                 uint8_t *codes = block.column(u + static_cast<size_t>(c)) + from;
                 for_codes(index[u + static_cast<size_t>(c)], tile[c], rows,
@@ -118,22 +149,20 @@ void code_dense(const TreeModel &model, const std::vector<CutIndex> &index, cons
     }
 }
 
-void predict_trees_dense(const AnyMatrix &array, const NodeGrid &nodes, const Longs &start, const Doubles &weights,
-                         const Ints &features, const Longs &cut_start, const Doubles &cuts, const Bytes &met_missing,
-                         const Vector<double> &out, int threads) {
+void score_dense(const TreeModel &model, const AnyMatrix &array, const Vector<double> &out, int threads) {
     constexpr int64_t kFewRows = 128;  // below, preparing the cuts costs more than it saves
     Matrix x = view(array);
-    TreeModel model(x.columns, nodes, start, weights, features, cut_start, cuts, met_missing);
+    model.check_columns(x.columns);
     check_room(out, x.rows, threads);
     nb::gil_scoped_release released;
     if (x.rows < kFewRows)
         return score_blocks(model, x.rows, out.data(), 1, [&](CodedBlock &block, int64_t first, int n) {
-            for (size_t u = 0; u < model.used; ++u)
+            for (size_t u = 0; u < model.used(); ++u)
                 for (int i = 0; i < n; ++i) block.column(u)[i] = model.code(u, value_at(x, first + i, model.features[u]));
         });
     std::vector<CutIndex> index;
-    for (size_t u = 0; u < model.used; ++u)
-        index.push_back(make_cut_index(model.cuts + model.cut_start[u], model.count_of(u), x.rows, kMissing));
+    for (size_t u = 0; u < model.used(); ++u)
+        index.push_back(make_cut_index(model.cuts_of(u), model.count_of(u), x.rows, kMissing));
     score_blocks(model, x.rows, out.data(), threads, [&](CodedBlock &block, int64_t first, int n) {
         code_dense(model, index, x, first, n, block);
     });
@@ -142,29 +171,28 @@ void predict_trees_dense(const AnyMatrix &array, const NodeGrid &nodes, const Lo
 // ---- Sparse ----------------------------------------------------------------------------------------------------
 
 template <class Index, class Value>
-void predict_trees_sparse(int64_t n_features, const Vector<const Index> &indptr, const Vector<const Index> &indices,
-                          const Vector<const Value> &data, const NodeGrid &nodes, const Longs &start,
-                          const Doubles &weights, const Ints &features, const Longs &cut_start, const Doubles &cuts,
-                          const Bytes &met_missing, const Vector<double> &out, int threads) {
+void score_sparse(const TreeModel &model, int64_t n_features, const Vector<const Index> &indptr,
+                  const Vector<const Index> &indices, const Vector<const Value> &data, const Vector<double> &out,
+                  int threads) {
     require(n_features >= 0 && n_features < (int64_t{1} << 31), "n_features must lie between 0 and 2^31 - 1.");
-    TreeModel model(n_features, nodes, start, weights, features, cut_start, cuts, met_missing);
+    model.check_columns(n_features);
     auto rows = static_cast<int64_t>(indptr.shape(0)) - 1, entries = static_cast<int64_t>(indices.shape(0));
     const Index *row_start = indptr.data(), *columns = indices.data();
     const Value *values = data.data();
     require(rows >= 0 && static_cast<int64_t>(data.shape(0)) == entries && row_start[0] == 0 &&
                 static_cast<int64_t>(row_start[rows]) == entries && std::is_sorted(row_start, row_start + rows + 1),
             "indptr, indices and data do not fit together.");
-    for (size_t u = 1; u < model.used; ++u)
+    for (size_t u = 1; u < model.used(); ++u)
         require(model.features[u - 1] < model.features[u], "The features of the model must ascend.");
     for (int64_t k = 0; k < entries; ++k)
         require(columns[k] >= 0 && columns[k] < n_features, "A column number of the sparse matrix is out of range.");
     check_room(out, rows, threads);
     nb::gil_scoped_release released;
-    std::vector<uint8_t> at_zero(model.used);
-    for (size_t u = 0; u < model.used; ++u) at_zero[u] = model.code(u, 0.0);
-    const int32_t *known = model.features, *known_end = known + model.used;
+    std::vector<uint8_t> at_zero(model.used());
+    for (size_t u = 0; u < model.used(); ++u) at_zero[u] = model.code(u, 0.0);
+    const int32_t *known = model.features.data(), *known_end = known + model.used();
     score_blocks(model, rows, out.data(), threads, [&](CodedBlock &block, int64_t first, int n) {
-        for (size_t u = 0; u < model.used; ++u) std::memset(block.column(u), at_zero[u], static_cast<size_t>(n));
+        for (size_t u = 0; u < model.used(); ++u) std::memset(block.column(u), at_zero[u], static_cast<size_t>(n));
         for (int i = 0; i < n; ++i)
             for (int64_t k = row_start[first + i]; k < static_cast<int64_t>(row_start[first + i + 1]); ++k) {
                 const int32_t *place = std::lower_bound(known, known_end, static_cast<int32_t>(columns[k]));
@@ -175,24 +203,28 @@ void predict_trees_sparse(int64_t n_features, const Vector<const Index> &indptr,
     });
 }
 
-template <class Index, class Value> void bind_trees_sparse(nb::module_ &m) {
+template <class Index, class Value> void bind_sparse(nb::class_<TreeModel> &predictor) {
     using namespace nb::literals;
-    m.def("predict_trees_sparse", &predict_trees_sparse<Index, Value>, "n_features"_a, "indptr"_a, "indices"_a, "data"_a,
-          "nodes"_a, "start"_a, "weights"_a, "features"_a, "cut_start"_a, "cuts"_a, "met_missing"_a, "out"_a.noconvert(),
-          "threads"_a, "The same for compressed rows without duplicates; what is not listed is zero.");
+    predictor.def("sparse", &score_sparse<Index, Value>, "n_features"_a, "indptr"_a, "indices"_a, "data"_a,
+                  "out"_a.noconvert(), "threads"_a,
+                  "The same for compressed rows without duplicates; what is not listed is zero.");
 }
 
 }  // namespace
 
 void bind_tree_scores(nb::module_ &m) {
     using namespace nb::literals;
-    m.def("predict_trees_dense", &predict_trees_dense, "X"_a, "nodes"_a, "start"_a, "weights"_a, "features"_a,
-          "cut_start"_a, "cuts"_a, "met_missing"_a, "out"_a.noconvert(), "threads"_a,
-          "out[i] = sum of weights[t] * vote of tree t on row i of X; a tree abstains on a value missing for the first time.");
-    bind_trees_sparse<int32_t, double>(m);
-    bind_trees_sparse<int64_t, double>(m);
-    bind_trees_sparse<int32_t, float>(m);
-    bind_trees_sparse<int64_t, float>(m);
+    auto predictor = nb::class_<TreeModel>(m, "TreePredictor", "A vote of trees, ready for raw values.");
+    predictor.def(nb::init<const NodeGrid &, const Longs &, const Doubles &, const Ints &, const Longs &, const Doubles &,
+                           const Bytes &>(),
+                  "nodes"_a, "start"_a, "weights"_a, "features"_a, "cut_start"_a, "cuts"_a, "met_missing"_a);
+    predictor.def("dense", &score_dense, "X"_a, "out"_a.noconvert(), "threads"_a,
+                  "out[i] = sum of weights[t] * vote of tree t on row i of X; a tree abstains on a value missing for the "
+                  "first time.");
+    bind_sparse<int32_t, double>(predictor);
+    bind_sparse<int64_t, double>(predictor);
+    bind_sparse<int32_t, float>(predictor);
+    bind_sparse<int64_t, float>(predictor);
 }
 
 }  // namespace dualboost

@@ -152,6 +152,10 @@ class Directed(Oracle):
 class Predictor(ABC):
     """A finished ensemble: flat arrays, no training data."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was prepared from the arrays for fast calls, which a copy prepares again."""
+        return {name: value for name, value in vars(self).items() if name != "_prepared"}
+
     @abstractmethod
     def scores(self, X, threads: int = 1) -> np.ndarray:
         """sum of w_j h_j(x) for each row of X."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -195,11 +196,14 @@ class LeafScores(Predictor):
     def scores(self, X, threads: int = 1) -> np.ndarray:
         table = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         out = np.empty(len(table))
-        kernels.predict_leaf_trees(
-            table, self.feature, self.threshold, self.missing_right, self.left, self.right, self.value, self.roots,
-            out, threads,
-        )  # fmt: skip
+        self._prepared.scores(table, out, threads)
         return out
+
+    @cached_property
+    def _prepared(self) -> kernels.LeafPredictor:
+        return kernels.LeafPredictor(
+            self.feature, self.threshold, self.missing_right, self.left, self.right, self.value, self.roots
+        )
 
     def importances(self, n_features: int) -> np.ndarray:
         """Each tree's weight, in equal parts to its splits."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -96,15 +97,20 @@ class TreeScores(Predictor):
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
         out = np.empty(X.shape[0])
-        model = (self.nodes, self.start, self.weights, self.features, self.cut_start, self.cuts, self.met_missing)
         X = self._coded(X) if len(self.named) else X
         if sp.issparse(X):
             X = sp.csr_array(X)
             X.sum_duplicates()
-            kernels.predict_trees_sparse(X.shape[1], X.indptr, X.indices, X.data, *model, out, threads)
+            self._prepared.sparse(X.shape[1], X.indptr, X.indices, X.data, out, threads)
         else:
-            kernels.predict_trees_dense(X, *model, out, threads)
+            self._prepared.dense(X, out, threads)
         return out
+
+    @cached_property
+    def _prepared(self) -> kernels.TreePredictor:
+        return kernels.TreePredictor(
+            self.nodes, self.start, self.weights, self.features, self.cut_start, self.cuts, self.met_missing
+        )
 
     def _coded(self, X):
         """X with codes in the place of categories, NaN for those that were never met."""

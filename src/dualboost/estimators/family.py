@@ -30,7 +30,7 @@ class LPBoostClassifier(SoftMarginClassifier):
         The fraction of the rows (by weight) that may fall inside the margin.
     learner : Learner, default Stumps(max_bins)
     tol : float, default 0.01
-        Stop when the certified gap is within this fraction of the soft margin.
+        Stop when the certified gap is within this fraction of the soft margin, or below a thousandth of `tol`.
     max_iter, training, warm_start, max_bins, calibrate, n_jobs, random_state, verbose
         As in `MarginBoostClassifier`, like the fitted attributes.
 

@@ -178,7 +178,8 @@ class MarginBoostClassifier(SoftMarginClassifier):
         Of more than two classes: one vote for each against the rest; or one vote for all, whose margin is half the lead
         of the true class over each wrong one, with one certificate. "pairs" needs stumps on numbers.
     tol : float, default 0.05
-        Stop when the certified gap is within this fraction of the soft margin.
+        Stop when the certified gap is within this fraction of the soft margin, or below 0.001: margins lie in [-1, 1],
+        and where the largest is zero no fraction of it can be reached.
     max_iter : int, default 2000
         The most rounds.
     training : Training, optional

@@ -2,7 +2,7 @@
 
     python -m benchmarks.categories [rows ...]
 
-The same labels, the same corrective rounds as in the classifiers, in turn; only the columns differ. Numbers: all real.
+The same labels, the same rounds as in the classifiers, in turn; only the columns differ. Numbers: all real.
 Missing: a tenth of the cells of every column is NaN. Categories: 8 of the columns hold 5 to 200 categories that matter.
 """
 
@@ -16,11 +16,11 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.shapes import higgs_like, noisy_sign
-from dualboost.boosters import Corrective
+from dualboost.boosters import Booster, CoordinateDescent, Corrective
 from dualboost.game import Game
 from dualboost.learners import Stumps, Trees
 from dualboost.learners.base import Learner
-from dualboost.losses import SoftMargin
+from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped
 from dualboost.solve import play
@@ -30,6 +30,12 @@ TURNS = 3
 TURNS_OF_SMALL = 15  # whose rounds are short
 Tables = dict[str, tuple[np.ndarray, tuple[int, ...]]]
 Make = Callable[[tuple[int, ...]], Learner]
+# Rounds of the soft margin, of AdaBoost and of the logistic loss.
+PLAYS: dict[str, tuple[Loss, Booster, float]] = {
+    "soft margin": (SoftMargin(Capped(nu=0.3)), Corrective(), 1.0),
+    "AdaBoost": (Exponential(), CoordinateDescent("adaboost"), np.inf),
+    "logistic": (Logistic(), CoordinateDescent("closed"), np.inf),
+}
 
 
 def tables(rows: int) -> tuple[Tables, np.ndarray]:
@@ -46,24 +52,33 @@ def tables(rows: int) -> tuple[Tables, np.ndarray]:
     return {"numbers": (numbers, ()), "missing": (missing, ()), "categories": (names, NAMED)}, y
 
 
-def bound(learner: Learner, X: np.ndarray, y: np.ndarray) -> Game:
+def stumps(named: tuple[int, ...]) -> Learner:
+    return Stumps(categorical=named)
+
+
+def trees(named: tuple[int, ...]) -> Learner:
+    return Trees(3, categorical=named)
+
+
+def bound(learner: Learner, loss: Loss, budget: float, X: np.ndarray, y: np.ndarray) -> Game:
     shared = Rows.of(len(y))
-    return Game(SoftMargin(Capped(nu=0.3)).bind(shared), learner.bind(X, y, shared), shared, tol=1e-4)
+    return Game(loss.bind(shared), learner.bind(X, y, shared), shared, budget=budget, tol=1e-4)
 
 
-def seconds_a_round(game: Game, count: int) -> float:
+def seconds_a_round(game: Game, booster: Booster, count: int) -> float:
     """From a fresh start, so that every turn does the same."""
     game.forget()
     start = time.process_time()
-    outcome = play(game, Corrective(), count)
+    outcome = play(game, booster, count)
     return (time.process_time() - start) / max(outcome.n_rounds, 1)
 
 
-def race(make: Make, count: int, data: Tables, y: np.ndarray) -> dict[str, float]:
+def race(make: Make, rounds: str, count: int, data: Tables, y: np.ndarray) -> dict[str, float]:
     """Seconds of a round over that of numbers alone: the median of ratios of neighbouring turns."""
-    games = {name: bound(make(named), X, y) for name, (X, named) in data.items()}
+    loss, booster, budget = PLAYS[rounds]
+    games = {name: bound(make(named), loss, budget, X, y) for name, (X, named) in data.items()}
     few = range(TURNS if len(y) > 100_000 else TURNS_OF_SMALL)
-    turns = [{name: seconds_a_round(game, count) for name, game in games.items()} for _ in few]
+    turns = [{name: seconds_a_round(game, booster, count) for name, game in games.items()} for _ in few]
     return {name: statistics.median(turn[name] / turn["numbers"] for turn in turns) for name in games}
 
 
@@ -72,12 +87,14 @@ def main() -> None:
         data, y = tables(rows)
         print(f"{rows:,} x 28, one thread; a round over that of numbers alone:")
         few = max(2, min(1_000, 12_000_000 // rows))
-        for title, make, count in (
-            ("stumps", lambda named: Stumps(categorical=named), few),
-            ("trees of depth 3", lambda named: Trees(3, categorical=named), max(2, few // 10)),
+        for title, make, rounds, count in (
+            ("stumps", stumps, "soft margin", few),
+            ("stumps", stumps, "AdaBoost", few),
+            ("stumps", stumps, "logistic", few),
+            ("trees of depth 3", trees, "soft margin", max(2, few // 10)),
         ):
-            ratios = race(make, count, data, y).items()
-            print(f"  {title}: " + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios))
+            ratios = race(make, rounds, count, data, y).items()
+            print(f"  {title}, {rounds}: " + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios))
 
 
 if __name__ == "__main__":

@@ -104,6 +104,28 @@ def lopsided(m):
     return X, np.where(np.arange(m) % 50 == 0, y, 1).astype(np.int8)
 
 
+def categories(m):
+    """Beside numbers: few categories, with missing values, more than there are codes, a rare one, copies (ties)."""
+    X, y = reals(m)
+    rng = np.random.default_rng(3)
+    few, many, rare = rng.integers(0, 5, m), rng.integers(0, 300, m), rng.random(m) < 0.01
+    y = np.where(rng.random(m) < np.where(few % 2, 0.2, 0.05) + 0.2 * (many % 3 == 0), -y, y).astype(np.int8)
+    lost = np.where(rng.random(m) < 0.1, NAN, few)
+    return np.column_stack([X, few, many, rare, lost, few]), y
+
+
+def only_categories(m):
+    X, y = categories(m)
+    return X[:, 6:], y
+
+
+def sparse_categories(m):
+    rng = np.random.default_rng(m)
+    X = np.where(rng.random((m, 12)) < 0.2, rng.integers(1, 7, (m, 12)), 0.0)
+    effect = rng.normal(size=(7, 6))[X[:, :6].astype(int), np.arange(6)].sum(axis=1)
+    return sp.csr_array(X), np.where(effect + rng.normal(size=m) > 0, 1, -1).astype(np.int8)
+
+
 DATA = {
     "reals": reals,
     "missing": with_missing,
@@ -111,13 +133,23 @@ DATA = {
     "sparse": sparse,
     "nearly perfect": nearly_perfect,
     "lopsided": lopsided,
+    "categories": categories,
+    "only categories": only_categories,
+    "sparse categories": sparse_categories,
 }
+NAMED = {"categories": tuple(range(6, 11)), "only categories": tuple(range(5)), "sparse categories": tuple(range(6))}
 
 
 def game_of(data, m, kind="AdaBoost", threads=1, weighted=False, tol=1e-9):
     X, y = DATA[data](m)
     rows = Rows.of(np.random.default_rng(m).integers(1, 5, m).astype(float) if weighted else m, threads)
-    return Game(PLAYS[kind][0].bind(rows), Stumps().bind(X, y, rows), rows, budget=np.inf, tol=tol)
+    return Game(
+        PLAYS[kind][0].bind(rows),
+        Stumps(categorical=NAMED.get(data, ())).bind(X, y, rows),
+        rows,
+        budget=np.inf,
+        tol=tol,
+    )
 
 
 def booster_of(kind, rate=1.0):
@@ -171,7 +203,7 @@ def test_bursts_are_the_rounds_one_by_one(data, kind, weighted, rate):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("data", ["reals", "few values", "nearly perfect"])
+@pytest.mark.parametrize("data", ["reals", "few values", "nearly perfect", "categories"])
 def test_many_rows_and_any_threads(data, threads):
     """Above 2^17 rows a task is a tile of rows; below it is a group of columns."""
     for m in (70_001, 140_001):
@@ -181,9 +213,33 @@ def test_many_rows_and_any_threads(data, threads):
 
 @pytest.mark.parametrize("m", [1, 2, 3, 33, 4096, 4097])
 @pytest.mark.parametrize("kind", PLAYS)
-def test_odd_sizes(m, kind):
-    expected = one_by_one(game_of("few values", m, kind), booster_of(kind), 12)
-    assert_same(expected, in_bursts(game_of("few values", m, kind), booster_of(kind), [5, 7]))
+@pytest.mark.parametrize("data", ["few values", "categories"])
+def test_odd_sizes(m, kind, data):
+    expected = one_by_one(game_of(data, m, kind), booster_of(kind), 12)
+    assert_same(expected, in_bursts(game_of(data, m, kind), booster_of(kind), [5, 7]))
+
+
+@pytest.mark.parametrize("kind", PLAYS)
+@pytest.mark.parametrize("m", [300, 5000])
+def test_stumps_and_subsets_are_met_in_compiled_rounds(m, kind):
+    game, booster = game_of("categories", m, kind), booster_of(kind)
+    burst = booster.burst(game, booster.start(game), 25)
+    assert len(burst.edges) == 25
+    assert {number for number, _ in burst.state.pool.keys} == {0, 1}
+
+
+def test_subsets_that_are_gone_do_not_harm_what_is_remembered():
+    """The search of the stumps keeps sums of both; it may meet other subsets, or none, later."""
+    game = game_of("categories", 5000)
+    stumps, subsets = (part.search for part in game.oracle.parts)
+    first = one_call(game, search=stumps, subsets=subsets)
+    del game, subsets
+    others = [game_of("only categories", 5000).oracle.parts[1].search for _ in range(20)]
+    for other in (None, *others):
+        result = one_call(None, search=stumps, subsets=other, z=first["z"], prior=np.full(1, 1 / 5000))
+        fresh = game_of("categories", 5000).oracle.parts[0].search
+        again = one_call(None, search=fresh, subsets=other, z=first["z"], prior=np.full(1, 1 / 5000))
+        assert np.array_equal(result["z"], again["z"])
 
 
 def test_one_class_only():
@@ -258,15 +314,12 @@ def test_play_uses_them_and_recomputes(kind):
 
 
 def one_call(game, **changed):
-    arguments = {
-        "search": game.oracle.search,
-        "kind": ("exponential", "adaboost"),
-        "z": np.zeros(len(game.rows)),
-        "prior": np.full(1, 1 / len(game.rows)),
-        "settings": (1.0, 1e-9, 1e-9, False),
-        "rounds": 4,
-        "threads": 1,
-    }
+    arguments = {"kind": ("exponential", "adaboost"), "settings": (1.0, 1e-9, 1e-9, False), "rounds": 4, "threads": 1}
+    if game is not None:
+        m = len(game.rows)
+        arguments |= {"z": np.zeros(m), "prior": np.full(1, 1 / m)}
+    if "search" not in changed:
+        arguments["search"] = game.oracle.search
     return kernels.descent_rounds(**(arguments | changed))
 
 
@@ -302,6 +355,7 @@ BAD = {
     "no rounds": {"rounds": 0},
     "no threads": {"threads": 0},
     "another search": {"search": None},
+    "subsets of other rows": {"subsets": game_of("only categories", 300).oracle.parts[1].search},
 }
 
 

@@ -23,6 +23,9 @@ def table(m: int, kind: str):
     rng = np.random.default_rng(m)
     X = rng.normal(size=(m, 6))
     y = np.where(X[:, 0] + 0.7 * X[:, 1] - 0.5 * X[:, 2] + 0.5 * rng.normal(size=m) > 0, 1, -1).astype(np.int8)
+    if kind == "categories":
+        X[:, 3:] = rng.integers(0, (3, 12, 280), (m, 3))
+        y = np.where(rng.random(m) < 0.3 * (X[:, 4] % 2) + 0.2 * (X[:, 5] % 2), -y, y).astype(np.int8)
     if kind == "missing":
         X[rng.random(X.shape) < 0.2] = np.nan
     if kind == "sparse":
@@ -33,11 +36,12 @@ def table(m: int, kind: str):
 def game_of(m: int, kind: str = "reals", weighted: bool = False, **options) -> Game:
     X, y = table(m, kind)
     rows = Rows.of(np.random.default_rng(0).integers(1, 5, m).astype(float) if weighted else m)
-    return Game(SoftMargin(Simplex()).bind(rows), Stumps(32).bind(X, y, rows), rows, **{"tol": 1e-6} | options)
+    learner = Stumps(32, categorical=(3, 4, 5) if kind == "categories" else ())
+    return Game(SoftMargin(Simplex()).bind(rows), learner.bind(X, y, rows), rows, **{"tol": 1e-6} | options)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", ["reals", "missing", "sparse"])
+@pytest.mark.parametrize("kind", ["reals", "missing", "sparse", "categories"])
 @pytest.mark.parametrize("m", [300, 5000])
 def test_the_states_of_the_rounds_one_by_one(m, kind, weighted):
     one = [state for state, _ in islice(rounds(game_of(m, kind, weighted), BOOSTER), 41)]

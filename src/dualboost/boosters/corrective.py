@@ -15,11 +15,9 @@ import numpy as np
 
 from dualboost import kernels
 from dualboost.boosters.base import Booster, Burst
+from dualboost.boosters.joint import Joint, joint
 from dualboost.game import INTERRUPTED, Game, Pool, State, reached, with_status
-from dualboost.learners.base import Answer, Hypothesis, Oracle
-from dualboost.learners.stumps import StumpOracle
-from dualboost.learners.subsets import SubsetOracle
-from dualboost.learners.union import AveragedUnion
+from dualboost.learners.base import Answer
 from dualboost.losses import Loss, SoftMargin
 from dualboost.master import longest_ascent
 from dualboost.sets.capped import CappedSimplex
@@ -166,60 +164,35 @@ def shifted(w: np.ndarray, pool: Pool, hypothesis, step: float, target: float) -
 class Parts(NamedTuple):
     """What the compiled rounds are made of: stumps, perhaps subsets, on a capped simplex of more than one point."""
 
-    stumps: StumpOracle
-    subsets: SubsetOracle | None
+    joint: Joint
     set: CappedSimplex
     eta: float
-
-    def names(self, played, moves: int) -> list[Hypothesis]:
-        """The hypotheses of the first moves."""
-        columns = (played[name][:moves].tolist() for name in ("features", "cuts", "missing_right"))
-        stumps = list(zip(*columns, strict=True))
-        if self.subsets is None:
-            return stumps
-        masks = played["masks"].tobytes()
-        return [
-            (0, stump) if stump[1] >= 0 else (1, (stump[0], int.from_bytes(masks[32 * k : 32 * (k + 1)], "little")))
-            for k, stump in enumerate(stumps)
-        ]
 
 
 def compilable(game: Game, state: State) -> Parts | None:
     """The parts for compiled rounds, or None in a game that has others."""
-    oracle, loss, smooth = game.oracle, game.loss, state.loss
-    stumps, subsets = stumps_and_subsets(oracle)
-    if not (stumps is not None and isinstance(loss, SoftMargin) and isinstance(smooth, SoftMargin)):
+    loss, smooth, parts = game.loss, state.loss, joint(game.oracle)
+    if parts is None or not (isinstance(loss, SoftMargin) and isinstance(smooth, SoftMargin)):
         return None
     if not (isinstance(loss.set, CappedSimplex) and loss.set.radius > 0):
         return None
-    return Parts(stumps, subsets, loss.set, smooth.eta)
-
-
-def stumps_and_subsets(oracle: Oracle) -> tuple[StumpOracle | None, SubsetOracle | None]:
-    """Stumps alone, or beside the subsets of columns of categories; None for any other class."""
-    if isinstance(oracle, StumpOracle):
-        return oracle, None
-    if isinstance(oracle, AveragedUnion) and len(oracle.parts) == 2:
-        stumps, subsets = oracle.parts
-        if isinstance(stumps, StumpOracle) and isinstance(subsets, SubsetOracle):
-            return stumps, subsets
-    return None, None
+    return Parts(parts, loss.set, smooth.eta)
 
 
 def compiled_rounds(game: Game, parts: Parts, state: State, count: int) -> Burst:
     """Rounds of closed-form steps without a return to Python; the bits are those of `Corrective.update`."""
     weight_set = parts.set
     played = kernels.corrective_rounds(
-        parts.stumps.search, state.z, state.d, parts.eta, weight_set.caps, weight_set.offset, weight_set.warmth,
+        parts.joint.stumps.search, state.z, state.d, parts.eta, weight_set.caps, weight_set.offset, weight_set.warmth,
         game.budget, (game.tol, game.rtol), (state.best.objective, state.best.bound), count, game.rows.threads,
-        None if parts.subsets is None else parts.subsets.search,
+        parts.joint.subset_search,
     )  # fmt: skip
     weight_set.warmth = played["warmth"]
     moves, pool = len(played["keep"]), state.pool
     # Each round's ensemble has the hypotheses met up to it.
     numbers, sizes = np.empty(moves, dtype=np.int64), np.empty(moves + 1, dtype=np.int64)
     sizes[0] = len(state.w)
-    for t, name in enumerate(parts.names(played, moves)):
+    for t, name in enumerate(parts.joint.names(played, moves)):
         numbers[t] = pool.number(name)
         sizes[t + 1] = len(pool)
 

@@ -1,6 +1,6 @@
-"""Coordinate descent on stumps in compiled rounds: which games they play, and the state after them.
+"""Coordinate descent on stumps and subsets of categories in compiled rounds: which games, and the state after them.
 
-Dense columns and the exponential loss are played incrementally: a stump multiplies the weights of whole groups of rows
+The exponential loss is played incrementally on many rows: a hypothesis multiplies the weights of whole groups of rows
 by one number, so only the smaller groups are summed again. Everything else sums all weights anew. Margins are
 exact in both, so the state is that of the rounds played one by one, unless two edges are closer than rounding.
 """
@@ -14,8 +14,8 @@ import numpy as np
 
 from dualboost import kernels
 from dualboost.boosters.base import Booster, Burst
+from dualboost.boosters.joint import Joint, joint
 from dualboost.game import INTERRUPTED, Game, State, rounds, with_status
-from dualboost.learners.stumps import StumpOracle
 from dualboost.losses import Exponential, Logistic, Loss
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Moves:
 class Parts(NamedTuple):
     """What the compiled rounds are made of."""
 
-    oracle: StumpOracle
+    joint: Joint
     kind: tuple[str, str]
     """Loss and line search."""
 
@@ -49,10 +49,10 @@ class Parts(NamedTuple):
 def compilable(game: Game, state: State, line_search: str) -> Parts | None:
     """The parts for compiled rounds, or None in a game that has others."""
     names: dict[type[Loss], str] = {Exponential: "exponential", Logistic: "logistic"}
-    kind = names.get(type(state.loss))
-    if kind is None or line_search == "exact" or not isinstance(game.oracle, StumpOracle) or game.budget < np.inf:
+    kind, parts = names.get(type(state.loss)), joint(game.oracle)
+    if kind is None or line_search == "exact" or parts is None or game.budget < np.inf:
         return None
-    return Parts(game.oracle, (kind, line_search))
+    return Parts(parts, (kind, line_search))
 
 
 class Run(NamedTuple):
@@ -79,10 +79,11 @@ def descend(
     """Up to `count` rounds from the margins z; `settings` are those of `kernels.descent_rounds`."""
     rows, known = game.rows, len(state.pool)
     prior = rows.prior[:1].copy() if rows.uniform else rows.prior
-    played = kernels.descent_rounds(parts.oracle.search, parts.kind, z, prior, settings, count, rows.threads)
-    columns = played["features"], played["cuts"], played["missing_right"]
-    stumps = zip(*(column[: len(played["steps"])].tolist() for column in columns), strict=True)
-    numbers = np.array([state.pool.number(stump) for stump in stumps], dtype=np.int64)
+    played = kernels.descent_rounds(
+        parts.joint.stumps.search, parts.kind, z, prior, settings, count, rows.threads, parts.joint.subset_search
+    )
+    names = parts.joint.names(played, len(played["steps"]))
+    numbers = np.array([state.pool.number(name) for name in names], dtype=np.int64)
     sizes = np.maximum.accumulate(np.concatenate([[len(state.w)], np.maximum(numbers + 1, known)]))
     return Run(numbers, played["steps"], sizes, played)
 

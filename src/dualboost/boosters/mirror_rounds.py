@@ -14,9 +14,9 @@ import numpy as np
 from dualboost.boosters.ascent import NO_EDGE, Ascent, Trail, Unscaled, weight_set
 from dualboost.boosters.base import Burst
 from dualboost.boosters.descent_rounds import Parts, Run, descend, interrupted
+from dualboost.boosters.joint import joint
 from dualboost.boosters.regularizers import Entropic
 from dualboost.game import Best, Game, State, rounds
-from dualboost.learners.stumps import StumpOracle
 
 if TYPE_CHECKING:
     from dualboost.boosters.mirror_ascent import MirrorAscent
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["averaged", "compilable", "compiled_rounds"]
 
 _UNIT = 2.0**-54  # the kernel's weights are whole numbers of at most this share of their sum
-_TIE = 1e-12  # edges closer than this count as equal: the best may be that much larger
+# Edges closer than 1e-12 count as equal, among stumps or subsets and between the two; the rest is for rounding.
+_TIE = 3e-12
 
 
 def averaged(game: Game, total: Unscaled, mass: float) -> tuple[np.ndarray, np.ndarray]:
@@ -33,11 +34,11 @@ def averaged(game: Game, total: Unscaled, mass: float) -> tuple[np.ndarray, np.n
 
 
 def compilable(booster: MirrorAscent, game: Game, state: State) -> bool:
-    """Whether the row weights are the exponentials of the summed margins, and the hypotheses stumps."""
+    """Whether the row weights are the exponentials of the summed margins, and the hypotheses stumps or subsets."""
     if not isinstance(booster.regularizer, Entropic) or booster.step not in ("edge", "adaptive"):
         return False
     free = booster.regularizer.forgets_its_path(weight_set(game, "MirrorAscent"))
-    return free and isinstance(game.oracle, StumpOracle) and state.memory.total is not None and game.rtol == 0
+    return free and joint(game.oracle) is not None and state.memory.total is not None and game.rtol == 0
 
 
 def compiled_rounds(booster: MirrorAscent, game: Game, state: State, count: int) -> Burst | None:
@@ -61,8 +62,9 @@ def compiled_rounds(booster: MirrorAscent, game: Game, state: State, count: int)
 
 
 def _played(game: Game, state: State, count: int) -> Run:
-    assert isinstance(game.oracle, StumpOracle)
-    parts = Parts(game.oracle, ("exponential", "closed"))
+    stumps = joint(game.oracle)
+    assert stumps is not None
+    parts = Parts(stumps, ("exponential", "closed"))
     return descend(game, state, parts, state.memory.total.z, (1.0, NO_EDGE, 0.0, True), count)
 
 

@@ -313,6 +313,7 @@ class _DescentRounds(TypedDict):
     features: _Ints
     cuts: _Ints
     missing_right: _Bytes
+    masks: _Bytes
     edges: _Doubles
     values: _Doubles
     # of each question, where the rows are surveyed
@@ -338,4 +339,5 @@ def descent_rounds(
     settings: tuple[float, float, float, bool],
     rounds: int,
     threads: int = 1,
+    subsets: SubsetSearch | None = None,
 ) -> _DescentRounds: ...

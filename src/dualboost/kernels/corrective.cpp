@@ -52,10 +52,10 @@ struct Settings {
     int threads;
 };
 
-CorrectiveProblem read_problem(const CorrectiveSearch &search, const In &z, const In &d, const In &caps, const In &offset,
+CorrectiveProblem read_problem(const JointSearch &search, const In &z, const In &d, const In &caps, const In &offset,
                                const Settings &s) {
-    int64_t m = search.stumps.layout().rows();
-    require(!search.subsets || search.subsets->layout().rows() == m, "Both searches must have the same rows.");
+    search.check();
+    int64_t m = search.layout().rows();
     require(length(z) == m, "z must have one entry for each row of the search.");
     require(length(d) == m, "d must have one entry for each row of the search.");
     require(length(caps) == m || length(caps) == 1, "caps must have one entry, or one for each row.");
@@ -75,20 +75,8 @@ CorrectiveProblem read_problem(const CorrectiveSearch &search, const In &z, cons
 
 // ---- Results --------------------
 
-void add_records(const CorrectiveRecords &records, nb::dict &result) {
-    std::vector<int32_t> features, cuts;
-    std::vector<uint8_t> missing_right;
-    for (const Stump &stump : records.stumps) {
-        features.push_back(stump.feature);
-        cuts.push_back(stump.cut);
-        missing_right.push_back(stump.missing_right);
-    }
-    result["features"] = new_vector(features);
-    result["cuts"] = new_vector(cuts);
-    result["missing_right"] = new_vector(missing_right);
-    std::vector<uint8_t> masks;
-    for (const CodeMask &mask : records.masks) masks.insert(masks.end(), mask.begin(), mask.end());
-    result["masks"] = new_vector(masks);
+void add_records(const CorrectiveRecords &records, bool masks, nb::dict &result) {
+    add_chosen(records.chosen, masks, result);
     result["edges"] = new_vector(records.edges);
     result["objectives"] = new_vector(records.objectives);
     result["bounds"] = new_vector(records.bounds);
@@ -105,7 +93,7 @@ nb::dict corrective_rounds(StumpSearch &search, const In &z, const In &d, double
                            Warmth warmth, double budget, Pair accuracy, Pair best, int64_t rounds, int threads,
                            SubsetSearch *subsets) {
     Settings settings{eta, budget, std::get<0>(accuracy), std::get<1>(accuracy), rounds, threads};
-    CorrectiveProblem problem = read_problem({search, subsets}, z, d, caps, offset, settings);
+    CorrectiveProblem problem = read_problem({&search, subsets}, z, d, caps, offset, settings);
     Room z_room(problem.m), d_first(problem.m), d_second(problem.m);
     double *const d_rooms[2] = {d_first.data(), d_second.data()};
     auto [level_margin, threshold, last] = warmth;
@@ -114,13 +102,11 @@ nb::dict corrective_rounds(StumpSearch &search, const In &z, const In &d, double
                       z_room.data(), d_rooms);
     {
         nb::gil_scoped_release release;
-        std::lock_guard<std::mutex> lock(search.mutex());
-        std::unique_lock<std::mutex> beside;
-        if (subsets) beside = std::unique_lock<std::mutex>(subsets->mutex());
+        JointLock lock(problem.search);
         run.play(rounds, [&] { return watch(); });
     }
     nb::dict result;
-    add_records(run.records(), result);
+    add_records(run.records(), subsets != nullptr, result);
     bool same_d = run.best_d() == run.d();
     result["z"] = vector_of(run.z(), problem.m, {&z_room});
     result["d"] = vector_of(run.d(), problem.m, {&d_first, &d_second});

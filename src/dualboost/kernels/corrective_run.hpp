@@ -1,4 +1,5 @@
-// Rounds of the corrective booster on stumps, with or without subsets of categories, and a capped simplex, without a visit to the interpreter in between.
+// Rounds of the corrective booster on stumps, with or without subsets of categories, and a capped simplex, without a
+// visit to the interpreter in between.
 //
 // Each number is computed by the same chunk functions, in the same order, as by the single kernels (best, column,
 // average_lowest, dot, spread, move, entropic): the bits are equal. What is gained is the interpreter's time on small
@@ -8,67 +9,15 @@
 //   3. exponentials become weights d; <d, z>; the integers that the next search sums.
 #pragma once
 
-#include "stumps.hpp"
-#include "stumps_rows.hpp"
-#include "subsets.hpp"
+#include "joint_search.hpp"
 #include "weights_entropic.hpp"
 #include "weights_linear.hpp"
 #include "weights_lowest.hpp"
 
 namespace dualboost {
 
-// The best stump, or the best subset of categories, which is told by a cut of -1.
-struct CorrectiveAnswer {
-    Stump stump;
-    CodeMask mask;
-    double edge, bound;
-
-    bool subset() const { return stump.cut < 0; }
-};
-
-// Stumps, and beside them subsets where there are categories: as the union of both answers.
-struct CorrectiveSearch {
-    StumpSearch &stumps;
-    SubsetSearch *subsets;  // or null
-
-    void load(const double *d, int threads) const {
-        stumps.load(d, threads);
-        if (subsets) subsets->load(d, threads);
-    }
-    void load_chunk(const double *d, int64_t chunk) const {
-        stumps.load_chunk(d, chunk);
-        if (subsets) subsets->load_chunk(d, chunk);
-    }
-    void loaded() const {
-        stumps.loaded();
-        if (subsets) subsets->loaded();
-    }
-    void forget_loaded() const {
-        stumps.forget_loaded();
-        if (subsets) subsets->forget_loaded();
-    }
-
-    CorrectiveAnswer best_loaded(int threads) const {
-        constexpr double tie = 1e-12;  // as in learners/base.py: among equals the stump
-        BestStump stump = stumps.best_loaded(threads);
-        if (!subsets) return {stump.stump, {}, stump.edge, stump.bound};
-        BestSubset subset = subsets->best_loaded(threads);
-        double bound = std::max(stump.bound, subset.bound);
-        double top = std::max(std::fabs(stump.edge), std::fabs(subset.edge));
-        if (std::fabs(stump.edge) >= top - tie) return {stump.stump, {}, stump.edge, bound};
-        return {{subset.feature, -1, 0}, subset.mask, subset.edge, bound};
-    }
-
-    void column(const CorrectiveAnswer &answer, int64_t begin, int64_t end, int8_t *out) const {
-        if (answer.subset())
-            subset_column(subsets->layout(), answer.stump.feature, answer.mask.data(), begin, end, out);
-        else
-            stump_column(stumps.layout(), answer.stump, begin, end, out);
-    }
-};
-
 struct CorrectiveProblem {
-    CorrectiveSearch search;
+    JointSearch search;
     int64_t m;
     weights::Caps caps;
     weights::PerRow offset;
@@ -77,15 +26,15 @@ struct CorrectiveProblem {
     int threads;
 };
 
-// What makes the next round fast: the margin at which rows reach their cap, the thresholds of the last two relaxed margins.
+// What makes the next round fast: the margin at which rows reach their cap, the thresholds of the last two relaxed
+// margins.
 struct CorrectiveWarmth {
     double level_margin, threshold, last;
 };
 
 // One entry a question; the last question of a run that stops has no move.
 struct CorrectiveRecords {
-    std::vector<Stump> stumps;
-    std::vector<CodeMask> masks;
+    std::vector<Chosen> chosen;
     std::vector<double> edges, objectives, bounds;  // signed edge; the best objective and bound so far
     std::vector<double> keep, added;                // z <- keep * z + added * column
 };
@@ -109,7 +58,7 @@ public:
     template <class Pause> void play(int64_t rounds, const Pause &pause) {
         try {
             for (int64_t t = 0; t < rounds; ++t) {
-                CorrectiveAnswer answer = ask();
+                JointAnswer answer = ask();
                 certify(answer);
                 if ((reached_ = is_reached())) return;
                 update(answer, t + 1 < rounds);
@@ -161,14 +110,14 @@ private:
 
     // ---- One round, as in boosters/corrective.py --------------------
 
-    CorrectiveAnswer ask() {
+    JointAnswer ask() {
         if (!loaded_) problem_.search.load(d_, problem_.threads);
         loaded_ = false;
         return problem_.search.best_loaded(problem_.threads);
     }
 
-    void certify(const CorrectiveAnswer &answer) {
-        auto asked = static_cast<int64_t>(records_.stumps.size());
+    void certify(const JointAnswer &answer) {
+        auto asked = static_cast<int64_t>(records_.chosen.size());
         double objective = relaxed_margin(), bound = problem_.budget * answer.bound;
         if (objective > objective_) {
             objective_ = objective;
@@ -179,8 +128,7 @@ private:
             best_bound_at_ = asked;
             best_d_ = d_;
         }
-        records_.stumps.push_back(answer.stump);
-        if (problem_.search.subsets) records_.masks.push_back(answer.mask);
+        records_.chosen.push_back(answer.chosen);
         records_.edges.push_back(answer.edge);
         records_.objectives.push_back(objective_);
         records_.bounds.push_back(bound_);
@@ -202,7 +150,7 @@ private:
         return bound_ - objective_ <= std::max(problem_.tol, problem_.rtol * std::fabs(objective_));
     }
 
-    void update(const CorrectiveAnswer &answer, bool again) {
+    void update(const JointAnswer &answer, bool again) {
         double target = std::copysign(problem_.budget, answer.edge);
         double dot = dot_ ? *dot_ : weights::dot_of(d_, z_, problem_.m, problem_.threads);
         dot_.reset();
@@ -227,9 +175,9 @@ private:
 
     // ---- Pass 1: the column and its largest distance from z --------------------
 
-    double spread(const CorrectiveAnswer &answer, double target) {
+    double spread(const JointAnswer &answer, double target) {
         over_chunks([&](int64_t k, int64_t begin, int64_t n) {
-            problem_.search.column(answer, begin, begin + n, column_.get());
+            problem_.search.column(answer.chosen, begin, begin + n, column_.get());
             sums_[static_cast<size_t>(k)] = weights::spread_chunk(z_ + begin, column_.get() + begin, n, target);
         });
         double furthest = 0;

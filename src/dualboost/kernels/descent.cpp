@@ -63,9 +63,10 @@ descent::Search read_search(const std::string &name, bool exponential) {
 
 using Settings = std::tuple<double, double, double, bool>;
 
-descent::Problem read_problem(StumpSearch &search, const Names &kind, const In &z, const In &prior, Settings settings,
+descent::Problem read_problem(const JointSearch &search, const Names &kind, const In &z, const In &prior, Settings settings,
                               int threads) {
     const auto &[loss, line_search] = kind;
+    search.check();
     int64_t m = search.layout().rows();
     auto [rate, tol, least_loss, surveyed] = settings;
     require(loss == "exponential" || loss == "logistic", "loss must be exponential or logistic.");
@@ -83,20 +84,11 @@ descent::Problem read_problem(StumpSearch &search, const Names &kind, const In &
     auto which = loss == "exponential" ? descent::Kind::exponential : descent::Kind::logistic;
     descent::Search how = read_search(line_search, which == descent::Kind::exponential);
     const double *priors = length(prior) == m && m > 1 ? prior.data() : nullptr;
-    return {&search, m, which, how, priors, prior.data()[0], rate, tol, least_loss, surveyed, threads};
+    return {search, m, which, how, priors, prior.data()[0], rate, tol, least_loss, surveyed, threads};
 }
 
-void add_records(const descent::Records &records, nb::dict &result) {
-    std::vector<int32_t> features, cuts;
-    std::vector<uint8_t> missing_right;
-    for (const Stump &stump : records.stumps) {
-        features.push_back(stump.feature);
-        cuts.push_back(stump.cut);
-        missing_right.push_back(stump.missing_right);
-    }
-    result["features"] = new_vector(features);
-    result["cuts"] = new_vector(cuts);
-    result["missing_right"] = new_vector(missing_right);
+void add_records(const descent::Records &records, bool masks, nb::dict &result) {
+    add_chosen(records.chosen, masks, result);
     result["edges"] = new_vector(records.edges);
     result["values"] = new_vector(records.values);
     result["steps"] = new_vector(records.steps);
@@ -106,11 +98,11 @@ void add_records(const descent::Records &records, nb::dict &result) {
 
 // The engine that is remembered, if it has arrived at these margins, or a new one.
 descent::IncrementalDescent &incremental(const descent::Problem &problem, const double *z) {
-    std::unique_ptr<Remembered> &kept = problem.search->remembered();
+    std::unique_ptr<Remembered> &kept = problem.search.stumps->remembered();
     auto *known = dynamic_cast<descent::IncrementalDescent *>(kept.get());
     if (known && known->takes_up(problem, z)) return *known;
     kept.reset();
-    kept = std::make_unique<descent::IncrementalDescent>(problem, problem.search->columns(), z);
+    kept = std::make_unique<descent::IncrementalDescent>(problem, z);
     return static_cast<descent::IncrementalDescent &>(*kept);
 }
 
@@ -121,7 +113,7 @@ descent::Ending play_descent(const descent::Problem &problem, int64_t rounds, co
     descent::Ending ending;
     try {
         if (problem.kind == descent::Kind::exponential && problem.search_kind != descent::Search::wolfe &&
-            descent::IncrementalDescent::suits(problem.search->columns(), problem.m)) {
+            descent::IncrementalDescent::suits(problem.search)) {
             descent::IncrementalDescent &engine = incremental(problem, z);
             ending = descent::play(problem, engine, rounds, pause, records);
             engine.margins(z);
@@ -130,15 +122,15 @@ descent::Ending play_descent(const descent::Problem &problem, int64_t rounds, co
             ending = descent::play(problem, engine, rounds, pause, records);
         }
     } catch (...) {
-        problem.search->forget_loaded();  // perhaps in the middle of loading or moving
+        problem.search.forget_loaded();  // perhaps in the middle of loading or moving
         throw;
     }
     return ending;
 }
 
 nb::dict descent_rounds(StumpSearch &search, const Names &kind, const In &z, const In &prior,
-                        Settings settings, int64_t rounds, int threads) {
-    descent::Problem problem = read_problem(search, kind, z, prior, settings, threads);
+                        Settings settings, int64_t rounds, int threads, SubsetSearch *subsets) {
+    descent::Problem problem = read_problem({&search, subsets}, kind, z, prior, settings, threads);
     require(rounds >= 1, "rounds must be at least 1.");
     Room z_room(problem.m);
     std::copy(z.data(), z.data() + problem.m, z_room.data());
@@ -147,11 +139,11 @@ nb::dict descent_rounds(StumpSearch &search, const Names &kind, const In &z, con
     descent::Ending ending = descent::Ending::none;
     {
         nb::gil_scoped_release release;
-        std::lock_guard<std::mutex> lock(search.mutex());
+        JointLock lock(problem.search);
         ending = play_descent(problem, rounds, [&] { return watch(); }, z_room.data(), records);
     }
     nb::dict result;
-    add_records(records, result);
+    add_records(records, subsets != nullptr, result);
     result["z"] = z_room.release(problem.m);
     result["reached"] = ending == descent::Ending::reached;
     result["stuck"] = ending == descent::Ending::stuck;
@@ -168,11 +160,12 @@ void bind_descent(nb::module_ &m) {
     m.def("scaled_to_one", &scaled_to_one, "d"_a.noconvert(), "threads"_a = 1,
           "(d / sum, sum); zeros where the weights have all but vanished.");
     m.def("descent_rounds", &descent_rounds, "search"_a, "kind"_a, "z"_a.noconvert(), "prior"_a.noconvert(), "settings"_a,
-          "rounds"_a, "threads"_a = 1,
+          "rounds"_a, "threads"_a = 1, "subsets"_a.none() = nb::none(),
           "Up to `rounds` rounds of coordinate descent. kind = (loss, line search): exponential or logistic; adaboost, closed or "
           "wolfe. settings = (learning rate, tol, least loss, survey): it stops at an edge of tol times the sum of the weights, or "
           "a loss of `least loss` times the first; a survey looks at all margins before each question. "
-          "Returns a dict: a record of each question (features, cuts, missing_right, edges, values; surveyed: the least margin "
+          "Returns a dict: a record of each question (features, cuts, missing_right, edges, values; of a subset the cut "
+          "is -1 and masks, 32 bytes each, tell it; surveyed: the least margin "
           "`least` and the share `wrong` of the prior whose margin is not positive), the signed step of each "
           "move (steps), then z, reached, stuck (no step is left that the search accepts), interrupt (None or what a signal handler raised).");
 }

@@ -1,4 +1,4 @@
-// Coordinate descent that computes all weights anew each round and leaves the search to the stump engine.
+// Coordinate descent that computes all weights anew each round and leaves the search to the engines.
 //
 // A round reads the rows twice: margins move and become weights, then weights are scaled to sum 1 and loaded into the
 // search. The numbers are those of the single kernels, bit by bit.
@@ -6,7 +6,6 @@
 
 #include "descent_math.hpp"
 #include "descent_survey.hpp"
-#include "stumps_rows.hpp"
 #include "weights_linear.hpp"
 
 namespace dualboost::descent {
@@ -28,30 +27,30 @@ public:
         double scale = scale_to_one(mass_);
         over_chunks([&](int64_t k, int64_t begin, int64_t n) {
             for (int64_t i = begin; i < begin + n; ++i) scaled_[static_cast<size_t>(i)] = d_[static_cast<size_t>(i)] * scale;
-            problem_.search->load_chunk(scaled_.get(), k);
+            problem_.search.load_chunk(scaled_.get(), k);
         });
-        problem_.search->loaded();
-        BestStump best = problem_.search->best_loaded(problem_.threads);
-        return {best.stump, best.edge, mass_, value_, bend_};
+        problem_.search.loaded();
+        JointAnswer best = problem_.search.best_loaded(problem_.threads);
+        return {best.chosen, best.edge, mass_, value_, bend_};
     }
 
     double step(const Question &asked) {
         if (problem_.search_kind != Search::wolfe) return closed_step(problem_, asked);
         over_chunks([&](int64_t, int64_t begin, int64_t n) {
-            stump_column(problem_.search->layout(), asked.stump, begin, begin + n, column_.get());
+            problem_.search.column(asked.chosen, begin, begin + n, column_.get());
         });
         double sign = std::copysign(1.0, asked.edge);
         return wolfe_step([&](double x) { return along(sign * x, sign); }, {value_, -std::fabs(asked.edge) * mass_});
     }
 
-    void move(const Stump &stump, double step) { pass(&stump, step); }
+    void move(const Chosen &chosen, double step) { pass(&chosen, step); }
 
     Survey survey() const {
         constexpr double no_offset[2] = {0.0, 0.0};
         std::vector<Survey> parts(sums_.size());
         over_chunks([&](int64_t k, int64_t begin, int64_t n) {
             const double *prior = problem_.prior ? problem_.prior + begin : nullptr;
-            const int8_t *y = problem_.search->layout().y() + begin;
+            const int8_t *y = problem_.search.layout().y() + begin;
             parts[static_cast<size_t>(k)] = survey_rows({z_ + begin, y, prior}, n, no_offset);
         });
         return joined(parts, problem_.prior ? 1.0 : problem_.share);
@@ -71,10 +70,10 @@ private:
     }
 
     // The margins after the step, their weights, and the sums of weights and losses.
-    void pass(const Stump *stump, double step) {
+    void pass(const Chosen *chosen, double step) {
         over_chunks([&](int64_t k, int64_t begin, int64_t n) {
-            if (stump) {
-                stump_column(problem_.search->layout(), *stump, begin, begin + n, column_.get());
+            if (chosen) {
+                problem_.search.column(*chosen, begin, begin + n, column_.get());
                 weights::move_chunk(z_ + begin, column_.get() + begin, n, 1.0, step, z_ + begin);
             }
             weigh(k, begin, begin + n);

@@ -1,13 +1,13 @@
-// Rounds of coordinate descent on stumps: the loop, and what it needs to know of the rows.
+// Rounds of coordinate descent on stumps, and subsets of categories beside them: the loop, and what it needs to know of the rows.
 //
-// A round asks for the stump of the largest edge, decides whether to stop, and adds a step of it to the margins. How the
+// A round asks for the hypothesis of the largest edge, decides whether to stop, and adds a step of it to the margins. How the
 // question is answered is the engine's business: `PlainDescent` sums the weights anew, `IncrementalDescent` only
 // what has changed. Steps are rounded to 24 bits, which costs 1e-15 of the gain, and all are multiples of 2^-40.
 // Margins are then exact whatever the order of their additions, and a last bit of an edge does not change a step: the
 // margins after a run do not depend on the engine, the threads, or how a run is cut into calls.
 #pragma once
 
-#include "stumps.hpp"
+#include "joint_search.hpp"
 
 namespace dualboost::descent {
 
@@ -22,7 +22,7 @@ enum class Search { adaboost, closed, wolfe };
 enum class Ending { none, reached, stuck };  // stuck: rounding leaves no step that the line search accepts
 
 struct Problem {
-    StumpSearch *search;
+    JointSearch search;
     int64_t m;
     Kind kind;
     Search search_kind;
@@ -38,11 +38,11 @@ struct Problem {
 
 // What the learner says under the weights as they stand.
 struct Question {
-    Stump stump;
+    Chosen chosen;
     double edge;   // signed, under the weights scaled to sum 1
     double mass;   // their sum
     double value;  // the loss
-    double bend;   // its second derivative along any stump; of the logistic loss only
+    double bend;   // its second derivative along any hypothesis; of the logistic loss only
 };
 
 // The least of the margins, and the share of the prior on rows whose margin is not positive.
@@ -52,7 +52,7 @@ struct Survey {
 
 // One entry a question; the last question of a run that stops has no move.
 struct Records {
-    std::vector<Stump> stumps;
+    std::vector<Chosen> chosen;
     std::vector<double> edges, values, steps;  // the edge as it is, not scaled; the signed step
     std::vector<double> least, wrong;          // where the rows are surveyed
 };
@@ -113,7 +113,7 @@ template <class Engine, class Pause>
 Ending play(const Problem &problem, Engine &engine, int64_t rounds, const Pause &pause, Records &records) {
     for (int64_t t = 0; t < rounds; ++t) {
         Question asked = engine.ask();
-        records.stumps.push_back(asked.stump);
+        records.chosen.push_back(asked.chosen);
         records.edges.push_back(asked.edge * asked.mass);
         records.values.push_back(asked.value);
         if (problem.surveyed) {
@@ -128,7 +128,7 @@ Ending play(const Problem &problem, Engine &engine, int64_t rounds, const Pause 
         if (step == 0.0) return Ending::stuck;
         step = std::copysign(on_grid(problem.rate * step), asked.edge);
         records.steps.push_back(step);
-        engine.move(asked.stump, step);
+        engine.move(asked.chosen, step);
         if (t + 1 < rounds && pause()) return Ending::none;
     }
     return Ending::none;

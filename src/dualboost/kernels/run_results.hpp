@@ -1,7 +1,7 @@
 // What compiled rounds hand back to Python: new arrays, rooms that become arrays without a copy, signals between rounds.
 #pragma once
 
-#include "common.hpp"
+#include "joint_search.hpp"
 #include "large_memory.hpp"
 
 #include <chrono>
@@ -46,6 +46,22 @@ inline nb::object vector_of(const double *values, int64_t m, std::initializer_li
     for (Room *room : rooms)
         if (room->data() == values) return room->release();
     return new_vector(values, static_cast<size_t>(m));
+}
+
+// What was chosen in each round, by columns; with `masks` 32 bytes each that tell a subset, whose cut is -1.
+inline void add_chosen(const std::vector<Chosen> &chosen, bool masks, nb::dict &result) {
+    std::vector<int32_t> features, cuts;
+    std::vector<uint8_t> missing_right, bytes;
+    for (const Chosen &one : chosen) {
+        features.push_back(one.stump.feature);
+        cuts.push_back(one.stump.cut);
+        missing_right.push_back(one.stump.missing_right);
+        if (masks) bytes.insert(bytes.end(), one.mask.begin(), one.mask.end());
+    }
+    result["features"] = new_vector(features);
+    result["cuts"] = new_vector(cuts);
+    result["missing_right"] = new_vector(missing_right);
+    result["masks"] = new_vector(bytes);
 }
 
 // Looks for signals now and then; what a handler raised is kept for the caller, who gets the finished rounds with it.

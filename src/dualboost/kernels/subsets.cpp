@@ -8,7 +8,7 @@ namespace dualboost {
 
 SubsetSearch::SubsetSearch(const StumpArrays &arrays) {
     nb::gil_scoped_release release;
-    engine_ = std::make_unique<SubsetEngine>(arrays);
+    engine_ = std::make_shared<SubsetEngine>(arrays);
 }
 
 SubsetSearch::~SubsetSearch() = default;
@@ -47,7 +47,7 @@ nb::tuple SubsetSearch::sums(const Vector<const double> &d, const Grid<double> &
         lock.lock();
         std::fill(data, data + out.size(), 0.0);
         engine_->load(d.data(), threads);
-        largest = engine_->all_sums(threads, [&](size_t column, const CodeSums &found) {
+        largest = engine_->all_sums(threads, [&](size_t column, const CodeSums<int64_t> &found) {
             double *row = data + column * kCodes;
             row[0] = static_cast<double>(found.cells[0]) / kFixedOne;
             found.down_to_code_one([&](int code) { row[code] = static_cast<double>(found.cells[code]) / kFixedOne; });
@@ -64,6 +64,7 @@ void SubsetSearch::forget() {
 
 int64_t SubsetSearch::looked() const { return engine_->looked(); }
 const StumpLayout &SubsetSearch::layout() const { return engine_->layout; }
+const StumpBlocks &SubsetSearch::columns() const { return engine_->blocks(); }
 void SubsetSearch::load(const double *d, int threads) { engine_->load(d, threads); }
 void SubsetSearch::load_chunk(const double *d, int64_t chunk) { engine_->load_chunk(d, chunk); }
 void SubsetSearch::loaded() { engine_->loaded(); }

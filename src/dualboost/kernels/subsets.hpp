@@ -9,6 +9,7 @@
 
 namespace dualboost {
 
+class StumpBlocks;
 class SubsetEngine;
 
 struct BestSubset {
@@ -58,6 +59,9 @@ public:
     // ---- For kernels that hold the lock and not the interpreter; as in StumpSearch ----
     std::mutex &mutex() { return mutex_; }
     const StumpLayout &layout() const;
+    const StumpBlocks &columns() const;
+    // For whoever keeps the columns longer than a call.
+    std::shared_ptr<const SubsetEngine> engine() const { return engine_; }
     void load(const double *d, int threads);
     void load_chunk(const double *d, int64_t chunk);
     void loaded();
@@ -65,7 +69,7 @@ public:
     BestSubset best_loaded(int threads);
 
 private:
-    std::unique_ptr<SubsetEngine> engine_;
+    std::shared_ptr<SubsetEngine> engine_;
     std::mutex mutex_;  // calls from several Python threads share the workspace
 
     int64_t rows() const { return layout().rows(); }

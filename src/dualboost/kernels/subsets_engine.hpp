@@ -5,7 +5,7 @@
 // sums against the rest. So one histogram settles a column, and what bounds the edges of stumps bounds these too.
 #pragma once
 
-#include "code_mask.hpp"
+#include "code_sums.hpp"
 #include "tree_weights.hpp"
 
 #include "stumps_bounds.hpp"
@@ -16,52 +16,6 @@ struct Subset {
     int32_t feature;  // -1 is the constant +1
     CodeMask mask;    // where the hypothesis is +1; never holds code 0
     int64_t edge;     // signed
-};
-
-// The sums of one column, by code.
-struct CodeSums {
-    const int64_t *cells;
-    int cuts;
-    bool missing;
-
-    template <class Use> void down_to_code_one(const Use &use) const {
-        if (missing) use(kMissing);
-        for (int code = cuts; code >= 1; --code) use(code);
-    }
-
-    int64_t peak() const {
-        int64_t sum = magnitude(cells[0]);
-        down_to_code_one([&](int code) { sum += magnitude(cells[code]); });
-        return sum;
-    }
-
-    int64_t edge(const CodeMask &mask) const {
-        int64_t sum = -cells[0];
-        down_to_code_one([&](int code) { sum += holds(mask, code) ? cells[code] : -cells[code]; });
-        return sum;
-    }
-
-    // The lowest mask, read as a number, whose |edge| is at least `reach`; the caller knows that peak() is. Code 0 lies
-    // outside, so its side is either that of the positive sums or, where it weighs nearly nothing, that of the others.
-    // Every code may stay outside as long as what is lost by it can be spared: the highest first.
-    CodeMask lowest(int64_t reach) const {
-        CodeMask best;
-        best.fill(255);
-        for (int sign : {1, -1}) {
-            int64_t spare = peak() - reach - (sign * cells[0] < 0 ? 2 * magnitude(cells[0]) : 0);
-            if (spare < 0) continue;
-            CodeMask mask{};
-            down_to_code_one([&](int code) {
-                int64_t loss = -2 * sign * cells[code];
-                if (loss <= spare)
-                    spare -= std::max<int64_t>(loss, 0);
-                else
-                    put(mask, code);
-            });
-            if (std::lexicographical_compare(mask.rbegin(), mask.rend(), best.rbegin(), best.rend())) best = mask;
-        }
-        return best;
-    }
 };
 
 class SubsetEngine {
@@ -130,7 +84,7 @@ public:
         size_t column = 0;
         for (size_t f = 0; f < place_.size(); ++f) {
             if (place_[f] < 0) continue;
-            CodeSums found = sums_of(f);
+            CodeSums<int64_t> found = sums_of(f);
             largest = std::max(largest, found.peak());
             use(column++, found);
         }
@@ -139,6 +93,7 @@ public:
 
     int64_t total() const { return weights_.total(); }
     size_t columns() const { return blocks_.member_count(); }
+    const StumpBlocks &blocks() const { return blocks_; }
 
 private:
     static constexpr size_t kPanel = 16;           // columns that share a tile of rows
@@ -159,7 +114,7 @@ private:
     std::vector<Subset> found_;
     int64_t looked_ = 0;
 
-    CodeSums sums_of(size_t f) const {
+    CodeSums<int64_t> sums_of(size_t f) const {
         return {&sums_[static_cast<size_t>(place_[f]) * kCodes], layout.cuts(f), layout.missing(f)};
     }
 
@@ -240,7 +195,7 @@ private:
                 std::memcpy(own, cells, static_cast<size_t>(block.bins) * sizeof(int64_t));
                 own[kMissing] = cells[kMissing];
             }
-            int64_t peak = CodeSums{own, members[j].cuts, members[j].missing}.peak();
+            int64_t peak = CodeSums<int64_t>{own, members[j].cuts, members[j].missing}.peak();
             ranking_.offer(members[j].feature, peak);
             highest = std::max(highest, peak);
         }
@@ -258,7 +213,7 @@ private:
                 return;
             }
             size_t f = static_cast<size_t>(feature);
-            CodeSums sums = sums_of(f);
+            CodeSums<int64_t> sums = sums_of(f);
             CodeMask mask = sums.lowest(reach);
             found_.push_back({feature, mask, sums.edge(mask)});
             leaders_.push_back(blocks_.block_of(f));

@@ -21,10 +21,10 @@ public:
     Histograms(const StumpBlocks &blocks, int64_t m) : blocks_(blocks), start_(blocks.size(), 0), sparse_(blocks, m) {
         auto count = static_cast<int32_t>(blocks.size());
         for (int32_t b = 0; b < count; ++b)
-            if (blocks[b].codes && !blocks[b].crowded) order_.push_back(b);
+            if (blocks[b].codes && !crowded(b)) order_.push_back(b);
         plain_ = order_.size();
         for (int32_t b = 0; b < count; ++b)
-            if (blocks[b].codes && blocks[b].crowded) order_.push_back(b);
+            if (blocks[b].codes && crowded(b)) order_.push_back(b);
         for (int32_t b : order_) {
             start_[static_cast<size_t>(b)] = class_size_;
             class_size_ += static_cast<size_t>(kCells) * static_cast<size_t>(planes(b));
@@ -124,7 +124,9 @@ private:
         }
     }
 
-    int planes(int32_t b) const { return blocks_[b].crowded ? kCrowdedPlanes : 1; }
+    // Between two rows come the adds to other columns: only a very common code makes adds wait for each other.
+    bool crowded(int32_t b) const { return blocks_[b].crowding > 0.3; }
+    int planes(int32_t b) const { return crowded(b) ? kCrowdedPlanes : 1; }
     static double joined(int64_t negative, int64_t positive, const double *scale) {
         return scale[1] * static_cast<double>(positive) - scale[0] * static_cast<double>(negative);
     }

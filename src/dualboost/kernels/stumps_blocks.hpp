@@ -28,8 +28,11 @@ struct Block {
     int32_t bins;                // codes 0..bins-1, and 255
     int32_t first, count;        // members
     int64_t work;                // additions that a look costs
-    bool crowded;                // dense: one code holds many rows
+    double crowding;             // dense: the share of the rows that one code holds, packed: perhaps all
     bool one_sum;                // sparse: one cut, and all listed rows lie on the other side than the rest
+
+    // Whether adds to one cell would wait for each other where little else is done between them.
+    bool crowded() const { return crowding > 0.1; }
 };
 
 // Columns being packed: `joint` tells the tuple of each row.
@@ -223,7 +226,7 @@ private:
         if (pack.size() == 1) add_plain(pack.features()[0]);
         if (pack.size() < 2) return;
         joints_.push_back(pack.release());
-        add_block({joints_.back().data(), nullptr, pack.tuples(), 0, 0, layout_.rows(), true, false});
+        add_block({joints_.back().data(), nullptr, pack.tuples(), 0, 0, layout_.rows(), 1.0, false});
         for (size_t j = 0; j < pack.size(); ++j) {
             tables_.push_back(pack.table(j));
             add_member(pack.features()[j], tables_.back().data());
@@ -231,9 +234,8 @@ private:
     }
 
     void add_plain(size_t f) {
-        bool crowded = layout_.crowding(f) > 0.1;
         ++plain_count_;
-        add_block({layout_.dense(f), nullptr, layout_.cuts(f) + 1, 0, 0, layout_.rows(), crowded, false});
+        add_block({layout_.dense(f), nullptr, layout_.cuts(f) + 1, 0, 0, layout_.rows(), layout_.crowding(f), false});
         add_member(f, nullptr);
     }
 
@@ -248,7 +250,7 @@ private:
         const SparseColumn &column = layout_.sparse(f);
         bool two_valued = layout_.cuts(f) == 1 && !layout_.missing(f);
         bool one_sum = two_valued && column.uniform && column.count > 0 && column.codes[0] != column.fallback;
-        add_block({nullptr, &column, layout_.cuts(f) + 1, 0, 0, column.count + 8, false, one_sum});
+        add_block({nullptr, &column, layout_.cuts(f) + 1, 0, 0, column.count + 8, 0.0, one_sum});
         add_member(f, nullptr);
     }
 

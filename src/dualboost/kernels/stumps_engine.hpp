@@ -304,7 +304,7 @@ private:
     int sum_pair(const int32_t *pair, size_t count, int64_t *cells) const {
         const Block &a = blocks_[pair[0]], &b = blocks_[pair[count - 1]];
         // Clearing and joining four planes costs as much as a few thousand rows.
-        bool one_plane = layout.rows() < 4096 && !a.crowded && !b.crowded;
+        bool one_plane = layout.rows() < 4096 && !a.crowded() && !b.crowded();
         int planes = one_plane ? 1 : kPlanes;
         clear_cells(cells, planes, a.bins);
         if (count == 2) clear_cells(cells + kHistogram, planes, b.bins);
@@ -336,7 +336,7 @@ private:
             for (size_t j = 0; j < count; j += 2) {
                 const Block &a = blocks_[panel[j]], &b = blocks_[panel[std::min(j + 1, count - 1)]];
                 // Two planes are enough where codes differ, and leave more of the first-level cache to the rows.
-                int planes = a.crowded || b.crowded ? kPlanes : 2;
+                int planes = a.crowded() || b.crowded() ? kPlanes : 2;
                 int64_t *target = cells + j * kHistogram;
                 add_columns(a.codes + begin, j + 1 < count ? b.codes + begin : nullptr, q_.data() + begin, length,
                             planes, target, target + kHistogram);

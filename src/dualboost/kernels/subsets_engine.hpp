@@ -179,7 +179,7 @@ private:
     // Of the pair of columns that the j-th of a panel belongs to. Clearing and joining several costs as much as a few thousand rows.
     int planes_of(const int32_t *panel, size_t count, size_t j) const {
         size_t a = j & ~size_t{1}, b = std::min(a + 1, count - 1);
-        bool crowded = blocks_[panel[a]].crowded || blocks_[panel[b]].crowded;
+        bool crowded = blocks_[panel[a]].crowded() || blocks_[panel[b]].crowded();
         return layout.rows() < kFewRows && !crowded ? 1 : kPlanes;
     }
 

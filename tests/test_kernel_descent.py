@@ -355,7 +355,6 @@ BAD = {
     "no rounds": {"rounds": 0},
     "no threads": {"threads": 0},
     "another search": {"search": None},
-    "subsets of other rows": {"subsets": game_of("only categories", 300).oracle.parts[1].search},
 }
 
 
@@ -366,6 +365,11 @@ def test_bad_arguments_are_refused_and_leave_the_search_sound(name):
     with pytest.raises((ValueError, TypeError)):
         one_call(game, **BAD[name])
     assert np.array_equal(one_call(game)["z"], z) and z.any()
+
+
+def test_subsets_of_other_rows_are_refused():
+    with pytest.raises(ValueError, match="same rows"):
+        one_call(game_of("reals", 5000), subsets=game_of("only categories", 300).oracle.parts[1].search)
 
 
 def test_a_loss_that_is_infinite_is_refused():

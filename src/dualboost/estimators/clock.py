@@ -35,6 +35,11 @@ class Clock:
         if self._whole is not None:
             self._whole.interrupt()
 
+    @property
+    def hurried(self) -> bool:
+        """Whether Ctrl-C was pressed, in this part or in another."""
+        return self.interrupted or (self._whole is not None and self._whole.hurried)
+
     def reason(self) -> str:
         """Why to stop now, in words; empty while there is time."""
         if self.left() > 0:

@@ -50,6 +50,7 @@ class HeldOut:
         if self.weights is None:
             return wilson(int(right.sum()), len(right))
         weights = self.weights[among]
+        weights = weights / max(float(weights.max(initial=0.0)), np.finfo(np.float64).tiny)  # sums of 1e308 are finite
         total = float(weights.sum())
         rows = total * total / float(weights @ weights) if total > 0 else 0.0
         return wilson(rows * float(weights @ right) / total if rows else 0.0, rows)

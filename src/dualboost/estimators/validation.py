@@ -228,7 +228,16 @@ def _weights(sample_weight, X) -> np.ndarray:
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.max() > 0:
         raise ValueError("All sample weights are zero: give at least one row of each class a positive weight.")
-    return weights
+    return _of_common_size(weights)
+
+
+def _of_common_size(weights: np.ndarray) -> np.ndarray:
+    """Weights whose sums and squares neither overflow nor vanish: scaled by a power of two where they would."""
+    largest = float(weights.max())
+    if 1e-100 < largest < 1e100:
+        return weights
+    scaled = np.ldexp(weights, -int(np.frexp(largest)[1]))
+    return scaled if np.all((scaled > 0) == (weights > 0)) else weights  # refused later, in its own words
 
 
 def _check_several(classes: np.ndarray, name: str) -> None:

@@ -17,6 +17,7 @@ __all__ = ["Draw", "Notebook", "RunWatch", "asked"]
 
 Draw = Callable[[State, str], None]
 _LONG = 1 << 30
+_FEW = 8  # rounds at once after Ctrl-C: other classes have to end in its second too
 
 
 class Notebook(Protocol):
@@ -49,7 +50,8 @@ class RunWatch(Watch):
     def wait(self, t: int) -> int:
         if self.control.training.callbacks or self.hooked is not None:
             return 1
-        return _LONG if self.judge is None else self.judge.wait(t)
+        most = _FEW if self.control.clock.hurried else _LONG
+        return most if self.judge is None else min(most, self.judge.wait(t))
 
     def look(self, state: State) -> str:
         if self.notebook is not None:

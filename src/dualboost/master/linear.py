@@ -57,7 +57,8 @@ class EdgeProgram:
             used = np.flatnonzero(column).astype(np.int32)
             self._solver.addCol(0.0, 0.0, limits[kind], len(used), used, column[used])
         if basis.valid:
-            basis.col_status = [*basis.col_status, *(self._beside(basis.col_status[1 + kind]) for kind in parents)]
+            held = list(basis.col_status)  # every look at it is a copy
+            basis.col_status = [*held, *(self._beside(held[1 + kind]) for kind in parents)]
             self._solver.setBasis(basis)
 
     def _beside(self, status):

@@ -1,0 +1,158 @@
+"""What every classifier of the package owes its user, one by one: none is left out because its relatives were tried."""
+
+import importlib
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import dualboost
+from dualboost.learners import Trees
+from fitted import quick
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+NAMES = [name for name in dualboost.__all__ if name.endswith("Classifier")]
+VARIANTS = {
+    **{name: (name, {}) for name in NAMES},
+    "LogisticMixtureClassifier, one fit": ("LogisticMixtureClassifier", {"bags": 0}),
+    "LogisticDifferenceClassifier, one fit": ("LogisticDifferenceClassifier", {"bags": 0}),
+    "pairs of classes": ("MarginBoostClassifier", {"multiclass": "pairs"}),
+    "trees": ("MarginBoostClassifier", {"learner": Trees(2)}),
+}
+every_one = pytest.mark.parametrize("variant", VARIANTS)
+two_or_three = pytest.mark.parametrize("classes", [2, 3])
+
+
+def make(variant: str, **others):
+    kind, options = VARIANTS[variant]
+    rounds = {"max_iter": 12, "n_estimators": 12, "bags": 2, "nu": 0.4}
+    return quick(kind, **{**rounds, **options, **others})
+
+
+def numbers(classes: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=90), rng.integers(0, 5, 90), rng.integers(0, 3, 90)]).astype(float)
+    y = (X[:, 0] + (X[:, 1] == 2) > 0.3).astype(int)
+    return X, y + (X[:, 2] > 1) if classes == 3 else y
+
+
+def test_scikit_learn_checks_every_classifier():
+    checked = set()
+    for path in Path(__file__).parent.glob("test_*.py"):
+        if "import parametrize_with_checks" in path.read_text("utf-8") and path != Path(__file__):
+            for mark in importlib.import_module(path.stem).test_scikit_learn_checks.pytestmark:
+                if mark.name == "parametrize":
+                    checked |= {type(case.values[0] if hasattr(case, "values") else case[0]) for case in mark.args[1]}
+    assert {kind.__name__ for kind in checked} == set(NAMES)
+
+
+@every_one
+@two_or_three
+@pytest.mark.parametrize("size", [1e308, 5e-324])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_weights_of_any_size_are_only_a_scale(variant, classes, size):
+    X, y = numbers(classes)
+    plain = make(variant).fit(X, y)
+    heavy = make(variant).fit(X, y, sample_weight=np.full(len(y), size))
+    np.testing.assert_allclose(heavy.decision_function(X), plain.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(heavy.predict_proba(X), plain.predict_proba(X), atol=1e-9)
+
+
+@every_one
+@two_or_three
+def test_weights_that_differ_too_much_are_refused(variant, classes):
+    X, y = numbers(classes)
+    weights = np.where(np.arange(len(y)) < 4, 1e308, 1e-300)
+    with pytest.raises(ValueError, match="differ by more than 1e300"):
+        make(variant).fit(X, y, sample_weight=weights)
+
+
+@every_one
+@two_or_three
+def test_the_likeliest_class_is_the_predicted_one(variant, classes):
+    X, y = numbers(classes)
+    model = make(variant).fit(X, y)
+    tied = np.concatenate([X, np.full((1, 3), np.nan), np.zeros((1, 3))])
+    P = model.predict_proba(tied)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(tied))
+
+
+@every_one
+@two_or_three
+def test_one_row_of_each_class_and_nothing_but_constants(variant, classes):
+    labels = ["a", "b", "c"][:classes]
+    X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 7.0]])[:classes]
+    assert make(variant, nu=0.1).fit(X, labels).predict(X).tolist() == labels
+    model = make(variant, nu=0.8).fit(np.full((10, 2), 3.0), np.resize(labels, 10))
+    assert np.isfinite(model.predict_proba(np.full((2, 2), 3.0))).all()
+
+
+# ---- frames with categories -----------------------------------------------------------------------------------------
+
+TOWNS = np.array(["Köln", "東京", "Łódź", "Paris", "Oslo", "Rom", "Bern", "Wien"])
+EAST = ["Łódź", "Oslo", "東京", "Wien"]  # no range of their order
+N = 120
+
+
+def columns(classes: int) -> tuple[list[str], np.ndarray, np.ndarray, list, np.ndarray]:
+    rng = np.random.default_rng(1)
+    town, x, flag = TOWNS[rng.integers(0, 8, N)], rng.normal(size=N), rng.random(N) < 0.5
+    y = np.where(np.isin(town, EAST), "ja", "nein")
+    counts = [None if value > 1 else round(3 * value) for value in x]
+    return town.tolist(), x, flag, counts, np.where(x > 0.8, "weder", y) if classes == 3 else y
+
+
+def frames(classes: int) -> dict:
+    town, x, flag, counts, _ = columns(classes)
+    others = {"größe": x, "flag": flag}
+    pandas = pd.DataFrame({"Stadt": pd.Categorical(town), **others, "n": pd.array(counts, dtype="Int64")})
+    return {
+        "pandas": pandas.astype({"flag": "boolean"}),
+        "polars": pl.DataFrame({"Stadt": pl.Series(town).cast(pl.Categorical), **others, "n": counts}),
+        "enum": pl.DataFrame({"Stadt": pl.Series(town).cast(pl.Enum(TOWNS.tolist())), **others, "n": counts}),
+        "arrow": pa.table({"Stadt": pa.array(town).dictionary_encode(), **others, "n": pa.array(counts)}),
+    }
+
+
+@every_one
+@two_or_three
+def test_categories_of_every_library_are_one_model(variant, classes):
+    tables, y = frames(classes), columns(classes)[-1]
+    if variant == "pairs of classes" and classes == 3:
+        with pytest.raises(ValueError, match="stumps on numbers only"):
+            make(variant).fit(tables["pandas"], y)
+        return
+    model = make(variant, nu=0.5).fit(tables["pandas"], y)
+    votes = model.decision_function(tables["pandas"])
+    assert model.score(tables["pandas"], y) > 0.95 and model.feature_importances_[0] > 0.3
+    for name, table in tables.items():
+        again = make(variant, nu=0.5).fit(table, y) if classes == 2 else model
+        np.testing.assert_array_equal(again.decision_function(table), votes, name)
+    new, gone = tables["pandas"].head(9).copy(), tables["pandas"].head(9).copy()
+    new["Stadt"] = pd.Categorical(["Atlantis"] * 9)
+    gone["Stadt"] = pd.Categorical([None] * 9, categories=TOWNS)
+    np.testing.assert_array_equal(model.decision_function(new), model.decision_function(gone))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(tables["pandas"][["größe", "Stadt", "flag", "n"]])
+
+
+@every_one
+def test_more_categories_than_bins(variant):
+    rng = np.random.default_rng(2)
+    town = np.concatenate([np.arange(400), rng.integers(0, 400, 200)])
+    frame = pd.DataFrame({"c": pd.Categorical([f"k{k:03d}" for k in town]), "x": rng.normal(size=600)})
+    y = frame["x"] + 0.5 * (town % 2) > 0.2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = make(variant, nu=0.5, max_iter=6, n_estimators=6).fit(frame, y)
+    assert len(model.categories_["c"]) == 400
+    assert model.score(frame, y) > 0.7 or (
+        variant == "TotalBoostClassifier" and "no positive soft margin" in model.status_
+    )

@@ -35,11 +35,13 @@ public:
     }
 
     double step(const Question &asked) {
-        if (problem_.search_kind != Search::wolfe) return closed_step(problem_, asked);
+        bool sums = nearly_perfect(problem_, asked);
+        if (problem_.search_kind != Search::wolfe && !sums) return closed_step(problem_, asked);
         over_chunks([&](int64_t, int64_t begin, int64_t n) {
             problem_.search.column(asked.chosen, begin, begin + n, column_.get());
         });
         double sign = std::copysign(1.0, asked.edge);
+        if (sums) return perfect_step(2 * wrong_weight(sign) / mass_);
         return wolfe_step([&](double x) { return along(sign * x, sign); }, {value_, -std::fabs(asked.edge) * mass_});
     }
 
@@ -83,6 +85,18 @@ private:
         value_ = problem_.kind == Kind::exponential ? mass_ : in_order(losses_);
         bend_ = problem_.kind == Kind::exponential ? mass_ : in_order(bends_);
         require(std::isfinite(mass_) && std::isfinite(value_), "The loss must be finite where the rounds begin.");
+    }
+
+    // The weight of the rows that the column, with this sign, gets wrong.
+    double wrong_weight(double sign) const {
+        std::vector<double> parts(sums_.size(), 0.0);
+        over_chunks([&](int64_t k, int64_t begin, int64_t n) {
+            double sum = 0;
+            for (int64_t i = begin; i < begin + n; ++i)
+                sum += sign * static_cast<double>(column_[static_cast<size_t>(i)]) < 0 ? d_[static_cast<size_t>(i)] : 0.0;
+            parts[static_cast<size_t>(k)] = sum;
+        });
+        return in_order(parts);
     }
 
     // The loss and its slope where the margins have moved by `step` along the column.

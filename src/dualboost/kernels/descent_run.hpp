@@ -12,6 +12,7 @@
 namespace dualboost::descent {
 
 constexpr double kLargestStep = 60.0;             // of a hypothesis that is never wrong
+constexpr double kNearlyPerfect = 1.0 - 1.0 / (1 << 20);
 constexpr int kStepBits = 24, kFinestStep = -40;  // steps have this many bits, none below 2^-40
 
 constexpr double kDecrease = 1.0 / 3.0, kFlatten = 0.5;  // Wolfe's conditions
@@ -73,11 +74,20 @@ struct Point {
     double value, slope;
 };
 
+// Whether the edge is so near to 1 that rounding has taken digits of what is missing, which AdaBoost's step depends on.
+inline bool nearly_perfect(const Problem &problem, const Question &asked) {
+    return problem.search_kind == Search::adaboost && std::fabs(asked.edge) > kNearlyPerfect;
+}
+
+// AdaBoost's step artanh(1 - missing), where `missing` is known to all digits: twice the weight of the rows that are wrong.
+inline double perfect_step(double missing) {
+    return missing > 0.0 ? std::min(0.5 * std::log((2.0 - missing) / missing), kLargestStep) : kLargestStep;
+}
+
 // AdaBoost's closed form, or the edge over a bound of the curvature.
 inline double closed_step(const Problem &problem, const Question &asked) {
     double edge = std::fabs(asked.edge);
-    if (problem.search_kind == Search::adaboost)
-        return edge < 1.0 ? std::min(std::atanh(edge), kLargestStep) : kLargestStep;
+    if (problem.search_kind == Search::adaboost) return std::min(std::atanh(edge), kLargestStep);
     if (problem.kind == Kind::exponential) return std::min(edge * asked.mass / asked.value, kLargestStep);
     // As in boosters/coordinate_descent.py: the one of two steps that promises more.
     double bend = std::min(asked.value, 0.25), now = std::max(asked.bend, std::numeric_limits<double>::min());

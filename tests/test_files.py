@@ -5,6 +5,7 @@ import math
 import os
 import pickle
 import zipfile
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,13 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
+import dualboost.learners
 from dualboost import LPBoostClassifier, MarginBoostClassifier, load_model, reweight, save_model
 from dualboost.boosters import Corrective
-from dualboost.learners import Stumps
-from dualboost.storage.container import DamagedFile, _digest
+from dualboost.files.model import _PREDICTORS, _VERSION, MODELS, _public
+from dualboost.learners import Learner, Stumps
+from dualboost.storage.container import DamagedFile, _digest, read
+from golden import NOT_IN_FILES
 
 GOLDEN = Path(__file__).parent / "golden"
 X, Y = make_classification(150, 5, n_informative=3, random_state=0)
@@ -287,11 +291,32 @@ def test_what_cannot_be_kept_is_refused_before_writing(tmp_path, model):
 @pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.dualboost")), ids=lambda path: path.name)
 def test_models_of_every_version_load_for_ever(golden):
     model = load_model(golden)
-    wanted = json.loads(golden.with_suffix(".json").read_text())
-    # Votes lie in [-1, 1]; in which order they are added up is not part of the format.
-    np.testing.assert_allclose(model.decision_function(np.array(wanted["X"], float)), wanted["scores"], 0, 4e-16)
-    assert model.predict(np.array(wanted["X"], float)).tolist() == wanted["labels"]
+    wanted = json.loads(golden.with_suffix(".json").read_text("utf-8"))
+    rows = pd.DataFrame(wanted["frame"]) if "frame" in wanted else np.array(wanted["X"], float)
+    # In which order votes are added up is not part of the format.
+    np.testing.assert_allclose(model.decision_function(rows), wanted["scores"], 1e-14, 4e-16)
+    assert model.predict(rows).tolist() == wanted["labels"]
+    if "probabilities" in wanted:
+        np.testing.assert_allclose(model.predict_proba(rows), wanted["probabilities"], rtol=1e-12)
 
 
-def test_there_is_a_golden_file():
-    assert list(GOLDEN.glob("*.dualboost"))
+def records_in(code) -> set[str]:
+    """The names of all records in the text of a model file."""
+    if isinstance(code, list):
+        return set().union(*map(records_in, code))
+    if not isinstance(code, dict):
+        return set()
+    own = {code["record"]} if isinstance(code.get("record"), str) else set()
+    return own.union(*map(records_in, code.values()))
+
+
+@pytest.mark.parametrize("version", range(2, _VERSION + 1))
+def test_every_kind_of_model_has_a_golden_file(version):
+    """`python tests/golden.py` writes those of a new version, and what is missing."""
+    found = [records_in(read(path, 1 << 30)[0]["model"]) for path in GOLDEN.glob(f"*-{version}.dualboost")]
+    learners = {
+        kind.__name__ for kind in _public(dualboost.learners) if is_dataclass(kind) and issubclass(kind, Learner)
+    }
+    needed = {*MODELS, *learners, "Sigmoid", "Softmax", "Steps", *(kind.__name__ for kind in _PREDICTORS)}
+    assert needed - {kind.__name__ for kind in NOT_IN_FILES} <= set().union(*found)
+    assert list(GOLDEN.glob("*-1.dualboost"))

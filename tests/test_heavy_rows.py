@@ -1,4 +1,4 @@
-"""AdaBoost where one row has nearly all the weight: the step is that of the exact masses, however near to 1 the edge."""
+"""AdaBoost where one row has nearly all the weight: the step is that of the exact masses, near an edge of 1 as well."""
 
 from itertools import islice
 

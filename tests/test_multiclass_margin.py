@@ -107,7 +107,7 @@ def test_checkpoints_and_warm_starts(wine, tmp_path):
     [
         ({"multiclass": "all"}, '"rest" or "pairs"'),
         ({"learner": Trees()}, 'multiclass="rest"'),
-        ({"learner": Stumps(categorical=(0,))}, 'multiclass="rest"'),
+        ({"learner": Stumps(monotone=((0, 1),))}, 'multiclass="rest"'),
         ({"booster": FrankWolfe()}, "can be averaged"),
     ],
 )

@@ -176,7 +176,7 @@ class MarginBoostClassifier(SoftMarginClassifier):
         The hypotheses that vote, such as `Stumps()`.
     multiclass : {"rest", "pairs"}, default "rest"
         Of more than two classes: one vote for each against the rest; or one vote for all, whose margin is half the lead
-        of the true class over each wrong one, with one certificate. "pairs" needs stumps on numbers.
+        of the true class over each wrong one, with one certificate. "pairs" needs stumps.
     tol : float, default 0.05
         Stop when the certified gap is within this fraction of the soft margin, or below 0.001: margins lie in [-1, 1],
         and where the largest is zero no fraction of it can be reached.

@@ -122,10 +122,13 @@ class TrainingData:
         return told.bind(X, signs, rows)
 
     def _bound_pairs(self, learner: Learner, rows: Rows, chosen: np.ndarray | None) -> Oracle:
-        if not isinstance(learner, Stumps) or self.categorical or learner.categorical or learner.monotone:
-            raise ValueError('multiclass="pairs" has stumps on numbers only: take multiclass="rest" for anything else.')
+        if not isinstance(learner, Stumps) or learner.monotone:
+            raise ValueError(
+                'multiclass="pairs" has stumps without directions only: take multiclass="rest" for anything else.'
+            )
         X, codes = (self.X, self.codes) if chosen is None else (self.X[chosen], self.codes[chosen])
-        return ClassStumps(learner.max_bins).bind(X, codes, rows)
+        categorical = tuple(sorted({*self.categorical, *learner.categorical}))
+        return ClassStumps(learner.max_bins, categorical).bind(X, codes, rows)
 
     def of_examples(self, values: np.ndarray, joined: Callable[..., np.ndarray]) -> np.ndarray:
         """Values of the rows of the game, joined to one for each example."""

@@ -16,6 +16,8 @@ import numpy as np
 
 from dualboost.data import bin_columns
 from dualboost.learners.base import Answer, Oracle, Predictor
+from dualboost.learners.categories import category_bins, without_features
+from dualboost.learners.pairs import Pairs
 from dualboost.learners.stumps import StumpOracle, StumpScores
 from dualboost.rows import Rows
 
@@ -33,6 +35,8 @@ class ClassStumps:
     Parameters
     ----------
     max_bins : int in [2, 255]
+    categorical : tuple of int, default ()
+        The columns that hold categories: there each class has a subset of its own, see `class_subsets`.
 
     Examples
     --------
@@ -46,6 +50,7 @@ class ClassStumps:
     """
 
     max_bins: int = 255
+    categorical: tuple[int, ...] = ()
 
     @staticmethod
     def rows_of(weights: int | np.ndarray, n_classes: int, threads: int = 1) -> Rows:
@@ -54,25 +59,33 @@ class ClassStumps:
             return Rows.of(int(weights) * (n_classes - 1), threads)
         return Rows.of(np.repeat(np.asarray(weights, dtype=np.float64), n_classes - 1), threads)
 
-    def bind(self, X, codes: np.ndarray, rows: Rows) -> ClassStumpOracle:
+    def bind(self, X, codes: np.ndarray, rows: Rows) -> Oracle:
         n_classes = len(rows) // len(codes) + 1
         examples = Rows.of(len(codes) if rows.uniform else rows.prior[:: n_classes - 1].copy(), rows.threads)
         bins = bin_columns(X, None if examples.uniform else examples.prior, self.max_bins, rows.threads)
+        bins = without_features(bins, self.categorical) if self.categorical else bins
         signs = [np.where(codes == c, 1, -1).astype(np.int8) for c in range(n_classes)]
-        return ClassStumpOracle([StumpOracle(bins, y, examples) for y in signs], codes, rows)
+        stumps = ClassStumpOracle([StumpOracle(bins, y, examples) for y in signs], codes, rows)
+        if not self.categorical:
+            return stumps
+        # It builds on this module: it cannot be imported above.
+        from dualboost.learners.class_subsets import ClassSubsetOracle
+        from dualboost.learners.union import UnionOracle
+
+        coded, categories = category_bins(X, self.categorical, examples)
+        if not coded.stored.any():  # nothing but constants
+            return stumps
+        return UnionOracle((stumps, ClassSubsetOracle(coded, categories, codes, rows)), rows)
 
 
 class ClassStumpOracle(Oracle):
     """One table of stumps for each class against the rest, over the same bins."""
 
     def __init__(self, parts: Sequence[StumpOracle], codes: np.ndarray, rows: Rows):
-        self.parts, self.codes, self.rows = parts, codes, rows
-        n, classes = len(codes), np.arange(len(parts))
-        # The wrong classes of each example, in order: column j of a table of pairs.
-        self.wrong = np.broadcast_to(classes, (n, len(classes)))[classes != codes[:, None]].reshape(n, -1)
+        self.parts, self.rows, self.pairs = parts, rows, Pairs(codes, len(parts))
 
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
-        tables = [part.all_edges(weights) for part, weights in zip(self.parts, self._by_class(d), strict=True)]
+        tables = [part.all_edges(weights) for part, weights in zip(self.parts, self.pairs.by_class(d), strict=True)]
         edges = np.stack([table for table, _ in tables])
         sizes = np.abs(edges).sum(axis=0) / 2
         rounding = sum(bound - np.abs(table).max() for table, bound in tables) / 2
@@ -83,31 +96,18 @@ class ClassStumpOracle(Oracle):
         names = [(stump, tuple(v.tolist())) for stump, v in zip(stumps, (votes * lead).T, strict=True)]
         return Answer(names, [self.column(name) for name in names], sizes[first] * lead, float(sizes.max() + rounding))
 
-    def _by_class(self, d: np.ndarray) -> np.ndarray:
-        """How much each example weighs in the table of each class: all its pairs for its own, one pair for another."""
-        pairs = d.reshape(self.wrong.shape)
-        weights = np.zeros((len(self.parts), len(self.codes)))
-        np.put_along_axis(weights.T, self.wrong, pairs, axis=1)
-        weights[self.codes, np.arange(len(self.codes))] = pairs.sum(axis=1)
-        return weights
-
-    def _pairs(self, scores: np.ndarray) -> np.ndarray:
-        """Half the lead of the true class over each wrong one, for class scores of shape (examples, classes)."""
-        own = np.take_along_axis(scores, self.codes[:, None], axis=1)
-        return ((own - np.take_along_axis(scores, self.wrong, axis=1)) / 2).ravel()
-
     def column(self, hypothesis: ClassStump) -> np.ndarray:
         stump, votes = hypothesis
         side = self.parts[0].column(stump) * self.parts[0].y
-        return self._pairs(side[:, None].astype(np.float64) * np.array(votes)).astype(np.int8)
+        return self.pairs.leads(side[:, None].astype(np.float64) * np.array(votes)).astype(np.int8)
 
     def margins(self, hypotheses: Sequence[ClassStump], w: np.ndarray) -> np.ndarray:
-        stumps, shares = _split(hypotheses, w)
+        stumps, shares = _split(hypotheses, w, len(self.parts))
         scores = [part.y * part.margins(stumps, share) for part, share in zip(self.parts, shares, strict=True)]
-        return self._pairs(np.column_stack(scores))
+        return self.pairs.leads(np.column_stack(scores))
 
     def predictor(self, hypotheses: Sequence[ClassStump], w: np.ndarray) -> ClassScores:
-        stumps, shares = _split(hypotheses, w)
+        stumps, shares = _split(hypotheses, w, len(self.parts))
         bins = self.parts[0].bins
         return ClassScores(tuple(StumpScores.collapse(bins, stumps, share) for share in shares))
 
@@ -123,9 +123,9 @@ def _largest(sizes: np.ndarray, k: int) -> np.ndarray:
     return np.argsort(-sizes, kind="stable")[:k]
 
 
-def _split(hypotheses: Sequence[ClassStump], w: np.ndarray) -> tuple[list, np.ndarray]:
+def _split(hypotheses: Sequence[ClassStump], w: np.ndarray, n_classes: int) -> tuple[list, np.ndarray]:
     """The stumps, and their weights for each class."""
-    votes = np.array([votes for _, votes in hypotheses], dtype=np.float64)
+    votes = np.array([votes for _, votes in hypotheses], dtype=np.float64).reshape(-1, n_classes)
     return [stump for stump, _ in hypotheses], np.ascontiguousarray(votes.T * w)
 
 

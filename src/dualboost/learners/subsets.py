@@ -122,6 +122,14 @@ class SubsetOracle(Averaging):
         (at, here, _), (front, fore, _), (back, aft, _) = (self._sums(weights) for weights in (d, ahead, behind))
         return lambda step: self._shares(at + step * (front - back), here + step * (fore - aft), eta)[0]
 
+    def code_table(self) -> tuple[np.ndarray, np.ndarray]:
+        """(the columns that are looked at, which codes each of them has)."""
+        return self._columns, self._exists
+
+    def code_sums(self, d: np.ndarray) -> np.ndarray:
+        """The sum of y_i d_i by code, a row for each column of `code_table`; 0 where there is no such code."""
+        return np.where(self._exists, self._sums(d)[0], 0.0)
+
     def _sums(self, d: np.ndarray) -> tuple[np.ndarray, float, float]:
         """(s_c of every column by code, the sum of y_i d_i, a bound of the largest edge)."""
         sums = np.empty((len(self._columns), MISSING + 1))

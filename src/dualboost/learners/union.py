@@ -20,6 +20,7 @@ from dualboost.learners.base import (
     TakesCategories,
     ranked,
 )
+from dualboost.learners.class_stumps import ClassScores
 from dualboost.learners.step_functions import merged
 from dualboost.learners.stumps import StumpScores
 from dualboost.rows import Rows
@@ -117,6 +118,9 @@ class UnionOracle(Oracle):
         steps = [predictor for predictor in predictors if isinstance(predictor, StumpScores)]
         if len(steps) == len(predictors):
             return merged(steps)
+        of_classes = [predictor.parts for predictor in predictors if isinstance(predictor, ClassScores)]
+        if len(of_classes) == len(predictors):
+            return ClassScores(tuple(merged(own) for own in zip(*of_classes, strict=True)))
         totals = [float(np.abs(weights).sum()) for _, _, weights in self._of_parts(hypotheses, w)]
         return SumScores(tuple(predictors), np.array(totals))
 

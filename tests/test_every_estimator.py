@@ -1,6 +1,8 @@
 """What every classifier of the package owes its user, one by one: none is left out because its relatives were tried."""
 
 import importlib
+import re
+import time
 import warnings
 from pathlib import Path
 
@@ -92,6 +94,54 @@ def test_one_row_of_each_class_and_nothing_but_constants(variant, classes):
     assert make(variant, nu=0.1).fit(X, labels).predict(X).tolist() == labels
     model = make(variant, nu=0.8).fit(np.full((10, 2), 3.0), np.resize(labels, 10))
     assert np.isfinite(model.predict_proba(np.full((2, 2), 3.0))).all()
+
+
+# ---- training -------------------------------------------------------------------------------------------------------
+
+
+@every_one
+@two_or_three
+def test_the_bar_shows_rounds_the_value_and_the_time(variant, classes, capsys):
+    make(variant, verbose=1).fit(*numbers(classes))
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= (1 if classes == 2 or variant == "pairs of classes" else 3)
+    for line in lines:
+        assert re.search(r" (\d+)/\1 (margin|loss) .*\d \d:\d\d:\d\d \d:\d\d:\d\d$", line), line
+
+
+@every_one
+def test_a_time_limit_ends_every_fit(variant):
+    X, y = numbers(3)
+    endless = {"max_iter": 10**7, "n_estimators": 10**7, "tol": 1e-9, "training": dualboost.Training(seconds=0.1)}
+    start = time.monotonic()
+    model = make(variant, **endless).fit(X, y)
+    assert time.monotonic() - start < 3.0
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@every_one
+@two_or_three
+def test_a_warm_start_has_the_bits_of_one_run(variant, classes):
+    X, y = numbers(classes)
+    short, long = make(variant, max_iter=6, n_estimators=6), make(variant, max_iter=14, n_estimators=14)
+    model = short.set_params(warm_start=True).fit(X, y)
+    model.set_params(**{name: 14 for name in ("max_iter", "n_estimators") if name in model.get_params()}).fit(X, y)
+    whole = long.set_params(warm_start=True).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+
+
+@every_one
+@two_or_three
+def test_callbacks_see_rounds_and_may_stop(variant, classes):
+    seen = []
+
+    def look(state):
+        seen.append(state.t)
+        return "seen enough"
+
+    options = {"nu": 0.2, "tol": 1e-9, "training": dualboost.Training(callbacks=(look,))}
+    model = make(variant, **options).fit(*numbers(classes))
+    assert set(seen) == {1} and "seen enough" in model.status_
 
 
 # ---- frames with categories -----------------------------------------------------------------------------------------

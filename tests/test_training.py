@@ -66,11 +66,7 @@ CLASSIFIERS = {
     "mixture": LogisticMixtureClassifier(bags=0, max_iter=50),
     "difference": LogisticDifferenceClassifier(bags=0, max_iter=50),
 }
-WARM = {
-    name: model for name, model in CLASSIFIERS.items() if hasattr(model, "warm_start") and "bags" not in vars(model)
-}
 every_classifier = pytest.mark.parametrize("model", CLASSIFIERS.values(), ids=CLASSIFIERS)
-every_warm_one = pytest.mark.parametrize("model", WARM.values(), ids=WARM)
 
 
 def with_rounds(model, count: int):
@@ -287,7 +283,7 @@ def test_probabilities_are_learned_by_models_of_as_many_rounds():
 # ---- warm starts ----------------------------------------------------------------------------------------------------
 
 
-@every_warm_one
+@every_classifier
 def test_warm_starts_end_with_the_bits_of_one_run(model):
     whole = with_rounds(model, 70).set_params(warm_start=True).fit(X, Y)
     steps = with_rounds(model, 1).set_params(warm_start=True)

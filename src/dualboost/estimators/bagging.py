@@ -15,7 +15,7 @@ from dualboost.estimators.bag_fits import BagParts, Bags, Fit, fits_to
 from dualboost.estimators.clock import Clock
 from dualboost.estimators.control import Control
 from dualboost.estimators.validation import TrainingData
-from dualboost.estimators.watching import asked
+from dualboost.estimators.watching import Draw, asked
 from dualboost.game import INTERRUPTED, Best, Pool, State
 from dualboost.learners import Predictor
 from dualboost.losses import LogisticMixture
@@ -80,7 +80,9 @@ class Trial:
         return Average(tuple(fit.predictor(self.rounds) for fit in self.fits))
 
 
-def try_out(data: TrainingData, rows: Rows, bags: Bags, parts: BagParts, max_iter: int) -> Trial:
+def try_out(
+    data: TrainingData, rows: Rows, bags: Bags, parts: BagParts, max_iter: int, draw: Draw | None = None
+) -> Trial:
     """Play all bags until the rows left out gain no more, at most `max_iter` rounds; keep the best round."""
     fits = fits_to(data, rows, bags, parts)
     best = _Best(parts.loss.bind(rows), bags)
@@ -94,6 +96,8 @@ def try_out(data: TrainingData, rows: Rows, bags: Bags, parts: BagParts, max_ite
             if cut and not best.none:
                 break
             best.look(t, fits)
+            if draw is not None:
+                draw(best.state(t), " on rows left out")
             cut = cut or _asked_to_stop(data.control, best, t)
             ended = t - best.at >= _PATIENCE or best.cannot(parts.beat, max_iter - t)
             if cut or ended or all(fit.finished for fit in fits):
@@ -124,6 +128,11 @@ class _Best:
         fall = (self._seen[-1 - _LATELY] - self.now) / _LATELY
         return self.now - max(fall, 0.0) * rounds > reach
 
+    def state(self, t: int) -> State:
+        """The last look as the state of a run: its margins are the votes on rows left out."""
+        loss, z = self.loss, self.last
+        return State(np.empty(0), z, loss.weights(z), loss, Pool(), t, best=Best(objective=-self.now))
+
     def look(self, t: int, fits: Sequence[Fit]) -> None:
         """Judge the fits after round t."""
         total = np.zeros(self.bags.inside.shape[1])
@@ -150,9 +159,7 @@ def _advanced(fits: list[Fit], clock: Clock, t: int) -> tuple[list[Fit], str]:
 def _asked_to_stop(control: Control, best: _Best, t: int) -> str:
     """A reason of the clock or of a callback, who sees the votes on the rows left out as the margins of a state."""
     if control.training.callbacks:
-        loss, z = best.loss, best.last
-        state = State(np.empty(0), z, loss.weights(z), loss, Pool(), t, best=Best(objective=-best.now))
-        return asked(control, state) or control.clock.reason()
+        return asked(control, best.state(t)) or control.clock.reason()
     return control.clock.reason()
 
 

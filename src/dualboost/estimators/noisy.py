@@ -26,6 +26,7 @@ from dualboost.estimators.calibration import Sigmoid
 from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.noise_rate import log_shares, scale_and_rate
 from dualboost.estimators.noisy_trials import Found, Settings, Trials, learners_for
+from dualboost.estimators.progress import progress
 from dualboost.estimators.training import Training
 from dualboost.estimators.validation import TrainingData, check_whole_number
 from dualboost.game import Certificate, State
@@ -100,8 +101,10 @@ class NoisyClassifier(BoostedClassifier):
             alone = learners[-1] if plain else Stumps()
             self._fit_once(data, rows, alone, rate)
         else:
-            trials = Trials(data, rows, bags, prints, Settings(self._booster(), rate, self.max_iter))
-            self._keep_trial(data, rows, trials.best(learners), rate)
+            with progress("noise model", self.max_iter, self.verbose) as draw:
+                trials = Trials(data, rows, bags, prints, Settings(self._booster(), rate, self.max_iter, draw))
+                found = trials.best(learners)
+            self._keep_trial(data, rows, found, rate)
 
     def _settled(self) -> dict[str, Any]:
         return {}
@@ -215,12 +218,15 @@ class LogisticMixtureClassifier(NoisyClassifier):
         The most rounds.
     training : Training, optional
         Time limit and callbacks; for a single fit (bags=0) also held-out rows and checkpoints. See `Training`.
+    warm_start : bool, default False
+        A further single fit to the same data goes on where this one ended, with a larger `max_iter`. Bags begin anew,
+        and end with the same bits.
     n_jobs : int, optional
         Threads; the model does not depend on it.
     random_state : int, RandomState instance or None
         Seeds the bags.
     verbose : int, default 0
-        1 shows a progress bar for a single fit.
+        1 shows a progress bar: of bags the rounds of each try, and the loss on rows left out.
 
     Attributes
     ----------
@@ -264,6 +270,7 @@ class LogisticMixtureClassifier(NoisyClassifier):
         learning_rate=0.2,
         max_iter=200,
         training=None,
+        warm_start=False,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -275,6 +282,7 @@ class LogisticMixtureClassifier(NoisyClassifier):
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.training = training
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -298,7 +306,7 @@ class LogisticDifferenceClassifier(NoisyClassifier):
     ----------
     mu : float above 0 or "estimate", default "estimate"
         How far the loss is cut: it lies between 0 and mu; a noise rate of 1 / (1 + e^mu).
-    learner, bags, learning_rate, max_iter, training, n_jobs, random_state, verbose
+    learner, bags, learning_rate, max_iter, training, warm_start, n_jobs, random_state, verbose
         As in `LogisticMixtureClassifier`, like the fitted attributes.
 
     Examples
@@ -319,6 +327,7 @@ class LogisticDifferenceClassifier(NoisyClassifier):
         learning_rate=0.5,
         max_iter=200,
         training=None,
+        warm_start=False,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -329,6 +338,7 @@ class LogisticDifferenceClassifier(NoisyClassifier):
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.training = training
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 from scipy.sparse import issparse
@@ -16,6 +17,7 @@ from dualboost.estimators.folds import count_distinct
 from dualboost.estimators.linear_start import LinearVotes, linear_votes
 from dualboost.estimators.noise_rate import TIE, log_shares
 from dualboost.estimators.validation import TrainingData
+from dualboost.estimators.watching import Draw
 from dualboost.learners import LeafTrees, Learner, Predictor, Stumps
 from dualboost.learners.leaf_trees import LeafOracle
 from dualboost.learners.union import SumScores
@@ -52,6 +54,8 @@ class Settings:
     rate: float | None
     """The noise rate; None to estimate it."""
     max_iter: int
+    draw: Draw | None = None
+    """Shows each round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +107,7 @@ class Trials:
         self.distinct = count_distinct(prints)
         self.found: Found | None = None
         self._own = False
+        self._tries = count(1)
         self._oracle: LeafOracle | None = None
         self._lines: dict[float, LinearVotes | None] = {}
 
@@ -135,12 +140,17 @@ class Trials:
         start = None if line is None else line.margins
         beat = np.inf if before is None else before.trial.out_loss
         parts = BagParts(learner, LogisticMixture(rate), self.settings.booster, self._bound(learner), start, beat)
-        trial = try_out(self.data, self.rows, self.bags, parts, self.settings.max_iter)
+        trial = try_out(self.data, self.rows, self.bags, parts, self.settings.max_iter, self._draw())
         if before is not None and trial.out_loss >= before.trial.out_loss - TIE:
             self.found = replace(before, trial=replace(before.trial, cut=trial.cut))
             return False
         self.found = Found(trial, line, self.distinct)
         return True
+
+    def _draw(self) -> Draw | None:
+        """Shows the rounds of the next try, with its number."""
+        draw, number = self.settings.draw, next(self._tries)
+        return None if draw is None else lambda state, words: draw(state, f"{words}, try {number}")
 
     def _bound(self, learner: Learner) -> LeafOracle | None:
         """Our own trees with the rows, binned once. To them categories are numbers, in the order of their codes."""

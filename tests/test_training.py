@@ -442,9 +442,10 @@ def test_what_cannot_be_kept_is_refused_before_computing(tmp_path):
         MarginBoostClassifier(training=training).fit(X, Y)
     with pytest.raises(ValueError, match="no directory that we may write to"):
         AdaBoostClassifier(training=Training(checkpoint=str(tmp_path / "no" / "run"))).fit(X, Y)
-    for wish in ({"checkpoint": "x"}, {"validation_fraction": 0.2}):
-        with pytest.raises(ValueError, match="need bags=0"):
-            LogisticMixtureClassifier(training=Training(**wish)).fit(X, Y)
+    with pytest.raises(ValueError, match="needs a random_state"):
+        LogisticMixtureClassifier(training=training).fit(X, Y)
+    with pytest.raises(ValueError, match="need bags=0"):
+        LogisticMixtureClassifier(training=Training(validation_fraction=0.2)).fit(X, Y)
     with pytest.raises(ValueError, match="need bags=0"):
         LogisticMixtureClassifier().fit(X, Y, eval_set=(XV, YV))
 

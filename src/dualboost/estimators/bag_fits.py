@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from dualboost.losses import LogisticMixture
 from dualboost.losses.logistic_difference import bounded_value
 from dualboost.rows import Rows
 
-__all__ = ["AnyFit", "BagParts", "Bags", "Fit", "LeafFit", "fits_to"]
+__all__ = ["AnyFit", "BagParts", "Bags", "Fit", "LeafFit", "Move", "fits_to"]
+
+Move = tuple[int, Any, float]  # the round, the hypothesis, its weight
 
 _AT_ONCE = 8  # compiled rounds between two looks...
 _ROWS_AT_ONCE = 200_000  # ...and fewer where they take long: so many rows in all
@@ -77,6 +80,14 @@ class Fit(ABC):
     def predictor(self, count: int) -> Predictor:
         """The ensemble after so many rounds."""
 
+    @abstractmethod
+    def moves(self, count: int) -> list[Move]:
+        """What was added in so many rounds."""
+
+    @abstractmethod
+    def restore(self, moves: list[Move]) -> None:
+        """Have these votes, as a fit that has played its rounds: it can make its predictor, and play no more."""
+
 
 class AnyFit(Fit):
     """Of any learner: the common loop on the rows of the bag."""
@@ -107,6 +118,12 @@ class AnyFit(Fit):
     @property
     def finished(self) -> bool:
         return bool(self._state.status)
+
+    def moves(self, count: int) -> list[Move]:
+        return [(at, key, float(amount)) for at, key, amount in self._votes if at < count]
+
+    def restore(self, moves: list[Move]) -> None:
+        self._votes = list(moves)
 
     def predictor(self, count: int) -> Predictor:
         kept = [(key, amount) for at, key, amount in self._votes if at < count]
@@ -158,6 +175,12 @@ class LeafFit(Fit):
         self._trees += [LeafTree.of([part[e - n : e] for part in nodes]) for e, n in zip(ends, sizes, strict=True)]
         self._amounts += amounts.tolist()
         self._ahead, self._played, self._done = losses.tolist(), len(sizes), len(sizes) < len(self._path)
+
+    def moves(self, count: int) -> list[Move]:
+        return list(zip(range(count), self._trees[:count], self._amounts[:count], strict=False))
+
+    def restore(self, moves: list[Move]) -> None:
+        self._trees, self._amounts = [tree for _, tree, _ in moves], [amount for _, _, amount in moves]
 
     def predictor(self, count: int) -> Predictor:
         return self._oracle.predictor(self._trees[:count], np.array(self._amounts[:count]))

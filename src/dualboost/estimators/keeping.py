@@ -27,10 +27,21 @@ from dualboost.run import Halt
 from dualboost.storage.container import DamagedFile, read, write
 from dualboost.storage.state import BROKEN, rebound, state_code, state_of
 
-__all__ = ["Keeper", "Unfinished", "check_checkpoint", "fingerprint", "remove_checkpoints"]
+__all__ = [
+    "Keeper",
+    "Unfinished",
+    "broken_checkpoint",
+    "check_checkpoint",
+    "check_same_fit",
+    "fingerprint",
+    "read_checkpoint",
+    "remove_checkpoints",
+    "write_checkpoint",
+]
 
 _FORMAT, _VERSION = "dualboost checkpoint", 1
 _LARGEST = 1 << 36
+_ADVICE = "delete it to start anew"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,32 +112,22 @@ class Keeper:
         arrays: dict[str, np.ndarray] = {}
         code = {"format": _FORMAT, "version": _VERSION, **_code(self.latest, arrays)}
         self._last = monotonic()
-        try:
-            write(self._path, code, arrays, effort=1)
+        if write_checkpoint(self._path, code, arrays):
             self._written = self.latest
-        except OSError as error:
-            words = f"The checkpoint {self._path!r} could not be written ({error.strerror}): the run goes on without."
-            warnings.warn(words, RuntimeWarning, stacklevel=2)
 
     def read(self, game: Game) -> Unfinished | None:
         """What the file holds, None without one; one sentence if it is damaged or of another fit."""
         if self._path is None or not os.path.exists(self._path):
             return None
-        advice = "delete it to start anew"
+        header, arrays = read_checkpoint(self._path, (_FORMAT, _VERSION))
         try:
-            header, arrays = read(self._path, _LARGEST)
-            if header.get("format") != _FORMAT or header.get("version") != _VERSION:
-                raise ValueError("it is no checkpoint of this version")
-            if header["problem"] != self._problem or tuple(header["accuracy"]) != self._accuracy:
-                raise OtherFit(
-                    f"The checkpoint {self._path!r} is of a fit to other data or with other parameters: "
-                    f"give this fit another file, or {advice}."
-                )
+            same = header["problem"] == self._problem and tuple(header["accuracy"]) == self._accuracy
+            check_same_fit(self._path, same)
             found = _decoded(header, arrays, game)
         except OtherFit:
             raise
         except BROKEN as error:
-            raise DamagedFile(f"The checkpoint {self._path!r} cannot be taken up ({error}): {advice}.") from error
+            raise broken_checkpoint(self._path, error) from error
         self.latest = self._written = found
         return found
 
@@ -151,6 +152,42 @@ class Keeper:
 
 class OtherFit(ValueError):
     """A checkpoint that belongs to another problem."""
+
+
+def check_same_fit(path: str, same: bool) -> None:
+    """Refuse the checkpoint of another fit, in one sentence."""
+    if not same:
+        raise OtherFit(
+            f"The checkpoint {path!r} is of a fit to other data or with other parameters: "
+            f"give this fit another file, or {_ADVICE}."
+        )
+
+
+def read_checkpoint(path: str, kind: tuple[str, int]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the arrays of a file of this format and version; one sentence if it is damaged."""
+    try:
+        header, arrays = read(path, _LARGEST)
+        if (header.get("format"), header.get("version")) != kind:
+            raise ValueError("it is no checkpoint of this version")
+    except BROKEN as error:
+        raise broken_checkpoint(path, error) from error
+    return header, arrays
+
+
+def write_checkpoint(path: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bool:
+    """Whether it was written: a full disk is no reason to lose the run."""
+    try:
+        write(path, header, arrays, effort=1)
+    except OSError as error:
+        words = f"The checkpoint {path!r} could not be written ({error.strerror}): the run goes on without."
+        warnings.warn(words, RuntimeWarning, stacklevel=2)
+        return False
+    return True
+
+
+def broken_checkpoint(path: str, error: Exception) -> DamagedFile:
+    """What to say of a file that is none of ours, or no longer."""
+    return DamagedFile(f"The checkpoint {path!r} cannot be taken up ({error}): {_ADVICE}.")
 
 
 def remove_checkpoints(control: Control, models: int) -> None:

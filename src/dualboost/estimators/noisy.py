@@ -24,6 +24,7 @@ from dualboost.estimators.bagging import Average, deal
 from dualboost.estimators.base import BoostedClassifier, Parts
 from dualboost.estimators.calibration import Sigmoid
 from dualboost.estimators.folds import fingerprints
+from dualboost.estimators.keeping import check_checkpoint
 from dualboost.estimators.noise_rate import log_shares, scale_and_rate
 from dualboost.estimators.noisy_trials import Found, Settings, Trials, learners_for
 from dualboost.estimators.progress import progress
@@ -71,16 +72,12 @@ class NoisyClassifier(BoostedClassifier):
         return self
 
     def _check_bags_alone(self, eval_set) -> None:
-        """Bags choose their rounds by the rows they leave out, and are many runs at once."""
-        wanted = eval_set is not None or (
-            isinstance(self.training, Training)
-            and not (self.training.validation_fraction is None and self.training.checkpoint is None)
-        )
-        if wanted and self.bags:
-            raise ValueError(
-                "Bags choose the rounds on rows that they leave out, and cannot be taken up again: "
-                "held-out rows and checkpoints need bags=0."
-            )
+        """Bags choose their rounds by the rows they leave out."""
+        training = self.training if isinstance(self.training, Training) else Training()
+        if self.bags and not (eval_set is None and training.validation_fraction is None):
+            raise ValueError("Bags choose the rounds on rows that they leave out: held-out rows need bags=0.")
+        if self.bags and training.checkpoint is not None and self.random_state is None:
+            raise ValueError("A checkpoint of bags needs a random_state, so that the next fit deals the same bags.")
 
     def _join(self, codes: np.ndarray) -> None:
         """Of several classes, each row's noise by the model of its own class against the rest."""
@@ -94,6 +91,8 @@ class NoisyClassifier(BoostedClassifier):
         prints = fingerprints(data.X, check_random_state(self.random_state))
         learners = learners_for(data, self.learner, prints)
         bags = deal(prints, data.signs, self.bags)
+        if data.control.checkpoint is not None:
+            check_checkpoint(data.control.checkpoint, learners[0])
         self.link_ = Sigmoid(1.0)
         if len(bags) < 2:
             # Only bags read categories as numbers and make tables dense: there the trees are many.
@@ -217,7 +216,8 @@ class LogisticMixtureClassifier(NoisyClassifier):
     max_iter : int, default 200
         The most rounds.
     training : Training, optional
-        Time limit and callbacks; for a single fit (bags=0) also held-out rows and checkpoints. See `Training`.
+        Time limit, callbacks, checkpoints (of bags after each try, with a `random_state`); held-out rows of a single
+        fit (bags=0). See `Training`.
     warm_start : bool, default False
         A further single fit to the same data goes on where this one ended, with a larger `max_iter`. Bags begin anew,
         and end with the same bits.

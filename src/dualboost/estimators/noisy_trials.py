@@ -11,9 +11,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from dualboost.boosters import Leveraging
-from dualboost.estimators.bag_fits import BagParts, Bags
+from dualboost.estimators.bag_fits import BagParts, Bags, fits_to
 from dualboost.estimators.bagging import Average, Trial, try_out
 from dualboost.estimators.folds import count_distinct
+from dualboost.estimators.kept_tries import KeptTries
 from dualboost.estimators.linear_start import LinearVotes, linear_votes
 from dualboost.estimators.noise_rate import TIE, log_shares
 from dualboost.estimators.validation import TrainingData
@@ -114,6 +115,8 @@ class Trials:
     def best(self, learners: Sequence[Learner]) -> Found:
         """The start, then the size from the middle of the list on, then the noise rate where none is given."""
         given, at, self._own = self.settings.rate, len(learners) // 2, len(learners) > 1
+        played = (*learners, self.settings.booster, given, self.settings.max_iter)
+        self._kept = KeptTries(self.data.control, self.data, self.bags, played)
         rate = _ALMOST_NONE if given is None else given
         self._better(learners[at], rate, False)
         linear = self._own and self._better(learners[at], rate, True)
@@ -140,16 +143,27 @@ class Trials:
         start = None if line is None else line.margins
         beat = np.inf if before is None else before.trial.out_loss
         parts = BagParts(learner, LogisticMixture(rate), self.settings.booster, self._bound(learner), start, beat)
-        trial = try_out(self.data, self.rows, self.bags, parts, self.settings.max_iter, self._draw())
+        trial = self._tried(parts)
         if before is not None and trial.out_loss >= before.trial.out_loss - TIE:
             self.found = replace(before, trial=replace(before.trial, cut=trial.cut))
             return False
         self.found = Found(trial, line, self.distinct)
         return True
 
-    def _draw(self) -> Draw | None:
-        """Shows the rounds of the next try, with its number."""
-        draw, number = self.settings.draw, next(self._tries)
+    def _tried(self, parts: BagParts) -> Trial:
+        """The next try, from the file where that has it."""
+        number, control = next(self._tries), self.data.control
+        if self._kept.holds(number):
+            return self._kept.taken_up(number, fits_to(self.data, self.rows, self.bags, parts), parts)
+        trial = try_out(self.data, self.rows, self.bags, parts, self.settings.max_iter, self._draw(number))
+        self._kept.keep(trial)
+        if trial.cut and (control.clock.hurried or control.clock.reason()):
+            control.broken_off.add(control.part)
+        return trial
+
+    def _draw(self, number: int) -> Draw | None:
+        """Shows the rounds of this try."""
+        draw = self.settings.draw
         return None if draw is None else lambda state, words: draw(state, f"{words}, try {number}")
 
     def _bound(self, learner: Learner) -> LeafOracle | None:

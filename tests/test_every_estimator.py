@@ -96,6 +96,23 @@ def test_one_row_of_each_class_and_nothing_but_constants(variant, classes):
     assert np.isfinite(model.predict_proba(np.full((2, 2), 3.0))).all()
 
 
+@every_one
+@pytest.mark.parametrize("seed", [2, 6])
+def test_weight_k_is_k_copies_on_rows_never_seen_too(variant, seed):
+    """Rows of weight zero are scored as well, some of them with missing values where training had none."""
+    X, y = numbers(2)
+    X[::11, 1] = np.nan
+    y = np.where(np.arange(len(y)) % 13 == 5, 1 - y, y)  # or one stump is nearly all of the vote
+    counts = np.random.default_rng(seed).integers(0, 4, len(y))
+    weighted = make(variant).fit(X, y, sample_weight=counts)
+    copied = make(variant).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    if variant == "TotalBoostClassifier":  # the weights of the vote are not unique where nothing is forgiven
+        assert weighted.certificate_.objective == pytest.approx(copied.certificate_.objective, abs=0.05)
+        return
+    np.testing.assert_allclose(weighted.decision_function(X), copied.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), atol=1e-5)
+
+
 # ---- training -------------------------------------------------------------------------------------------------------
 
 

@@ -139,6 +139,17 @@ def test_weight_k_is_k_copies():
         np.testing.assert_allclose(one.columns[0][copy_of], two.columns[0], atol=1e-12)
 
 
+def test_a_missing_value_of_later_goes_left_where_the_parts_weigh_the_same():
+    """But for rounding: seven tenths one by one are not seven tenths."""
+    X, y = np.array([[0.0], [1.0]]), np.array([-1, 1])
+    near = np.array([0.1 * 7, sum([0.1] * 7)])
+    assert near[0] != near[1]
+    for weights in (near, near[::-1], np.ones(2)):
+        rows = Rows.of(weights.copy())
+        tree = LeafTrees(2).bind(X, y, rows).best(np.array(rows.prior)).hypotheses[0]
+        assert tree.arrays()[2][0] == 0
+
+
 def test_a_column_that_is_missing_everywhere_and_a_constant_table():
     X = np.column_stack([np.full(6, np.nan), np.ones(6)])
     oracle = LeafTrees().bind(X, np.array([1, 1, 1, -1, 1, 1], dtype=np.int8), Rows.of(6))

@@ -161,8 +161,8 @@ private:
         for (int32_t cut = 0; cut <= cuts; ++cut) {
             left += bins[cut];
             if (bins[cut].h == 0 && bins[cut].g == 0 && cut < cuts) continue; // the same split as one cut before
-            // Where none is missing here, one that is later goes with the larger part.
-            auto side = static_cast<uint8_t>(either || leaf.sums.h - left.h > left.h);
+            // Where none is missing here, one that is later goes with the larger part; left where only rounding is larger.
+            auto side = static_cast<uint8_t>(either || leaf.sums.h - left.h > left.h + (leaf.sums.h >> 32));
             if (cut < cuts || either) offer(leaf, {0, static_cast<int32_t>(f), cut, side, left});
             if (cut < cuts && either) offer(leaf, {0, static_cast<int32_t>(f), cut, 0, left + missing});
         }

@@ -69,14 +69,24 @@ def test_the_margin_over_pairs_is_that_of_a_linear_program(booster, nu):
     oracle = ClassStumps().bind(X, codes, rows)
     game = Game(SoftMargin(Capped(nu=nu)).bind(rows), oracle, rows, tol=1e-3)
     outcome = play(game, booster, 500)
-    best = soft_margin(every_column(X, codes, 3), nu)
+    check_outcome(outcome, soft_margin(every_column(X, codes, 3), nu))
+    scores = oracle.predictor(outcome.hypotheses, outcome.weights).scores(X)
+    check_leads(outcome.margins, scores, codes)
+    assert np.abs(scores).max() <= 1 + 1e-12
+
+
+def check_outcome(outcome, best: float) -> None:
+    """The certificate encloses the optimum of the linear program, tightly."""
     assert best > 0.02 and outcome.certificate.objective <= best + 1e-9 <= outcome.certificate.bound + 2e-9
     assert outcome.certificate.gap <= 1e-3
-    scores = oracle.predictor(outcome.hypotheses, outcome.weights).scores(X)
-    own = scores[np.arange(30), codes]
-    lead = [(own[i] - scores[i, r]) / 2 for i in range(30) for r in range(3) if r != codes[i]]
-    np.testing.assert_allclose(outcome.margins, lead, atol=1e-12)
-    assert np.abs(scores).max() <= 1 + 1e-12
+
+
+def check_leads(margins: np.ndarray, scores: np.ndarray, codes: np.ndarray) -> None:
+    """Margins of pairs are half the leads of the scores."""
+    n, k = scores.shape
+    own = scores[np.arange(n), codes]
+    lead = [(own[i] - scores[i, r]) / 2 for i in range(n) for r in range(k) if r != codes[i]]
+    np.testing.assert_allclose(margins, lead, atol=1e-12)
 
 
 def soft_margin(A: np.ndarray, nu: float) -> float:

@@ -6,7 +6,6 @@ A file belongs to one problem. A fingerprint of data, labels, weights and parts 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,30 +17,24 @@ from joblib import hash as joblib_hash
 from scipy.sparse import issparse
 
 from dualboost.boosters import Booster
+from dualboost.estimators.checkpoint_files import (
+    OtherFit,
+    broken_checkpoint,
+    check_same_fit,
+    read_checkpoint,
+    write_checkpoint,
+)
 from dualboost.estimators.control import Control
 from dualboost.estimators.judge import Score
 from dualboost.estimators.validation import TrainingData
 from dualboost.game import Game, State
 from dualboost.learners import Learner, SklearnLearner
 from dualboost.run import Halt
-from dualboost.storage.container import DamagedFile, read, write
 from dualboost.storage.state import BROKEN, rebound, state_code, state_of
 
-__all__ = [
-    "Keeper",
-    "Unfinished",
-    "broken_checkpoint",
-    "check_checkpoint",
-    "check_same_fit",
-    "fingerprint",
-    "read_checkpoint",
-    "remove_checkpoints",
-    "write_checkpoint",
-]
+__all__ = ["Keeper", "Unfinished", "check_checkpoint", "fingerprint", "remove_checkpoints"]
 
 _FORMAT, _VERSION = "dualboost checkpoint", 1
-_LARGEST = 1 << 36
-_ADVICE = "delete it to start anew"
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,46 +141,6 @@ class Keeper:
         if not same and getattr(booster, "smoothing", "") == "fixed":
             state = replace(booster.start(game, state), t=state.t, best=state.best)
         return replace(found, halt=Halt(state, found.halt.log, found.halt.known))
-
-
-class OtherFit(ValueError):
-    """A checkpoint that belongs to another problem."""
-
-
-def check_same_fit(path: str, same: bool) -> None:
-    """Refuse the checkpoint of another fit, in one sentence."""
-    if not same:
-        raise OtherFit(
-            f"The checkpoint {path!r} is of a fit to other data or with other parameters: "
-            f"give this fit another file, or {_ADVICE}."
-        )
-
-
-def read_checkpoint(path: str, kind: tuple[str, int]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays of a file of this format and version; one sentence if it is damaged."""
-    try:
-        header, arrays = read(path, _LARGEST)
-        if (header.get("format"), header.get("version")) != kind:
-            raise ValueError("it is no checkpoint of this version")
-    except BROKEN as error:
-        raise broken_checkpoint(path, error) from error
-    return header, arrays
-
-
-def write_checkpoint(path: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bool:
-    """Whether it was written: a full disk is no reason to lose the run."""
-    try:
-        write(path, header, arrays, effort=1)
-    except OSError as error:
-        words = f"The checkpoint {path!r} could not be written ({error.strerror}): the run goes on without."
-        warnings.warn(words, RuntimeWarning, stacklevel=2)
-        return False
-    return True
-
-
-def broken_checkpoint(path: str, error: Exception) -> DamagedFile:
-    """What to say of a file that is none of ours, or no longer."""
-    return DamagedFile(f"The checkpoint {path!r} cannot be taken up ({error}): {_ADVICE}.")
 
 
 def remove_checkpoints(control: Control, models: int) -> None:

@@ -15,14 +15,14 @@ import numpy as np
 
 from dualboost.estimators.bag_fits import Bags, Fit
 from dualboost.estimators.bagging import Trial
-from dualboost.estimators.control import Control
-from dualboost.estimators.keeping import (
+from dualboost.estimators.checkpoint_files import (
     broken_checkpoint,
     check_same_fit,
-    fingerprint,
     read_checkpoint,
     write_checkpoint,
 )
+from dualboost.estimators.control import Control
+from dualboost.estimators.keeping import fingerprint
 from dualboost.estimators.validation import TrainingData
 from dualboost.storage.records import decode, encode
 from dualboost.storage.state import BROKEN, TYPES

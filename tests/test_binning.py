@@ -426,7 +426,7 @@ def test_small_tables_are_binned_like_others(kind, max_bins):
             * rng.choice([-1, 1], n)[:, None],
         }[kind].astype(np.float64)
         codes, expected = (np.empty(X.shape[::-1], dtype=np.uint8) for _ in range(2))
-        cuts, start, *modes = kernels.bin_small(np.asfortranarray(X) if n % 2 else X, max_bins, codes)
+        cuts, start, *modes, varying = kernels.bin_small(np.asfortranarray(X) if n % 2 else X, max_bins, codes)
         cuts_expected, start_expected, *known = kernels.cut_dense(X, None, max_bins, 1)
         kernels.encode_dense(X, cuts_expected, start_expected, expected, 1, *known)
         np.testing.assert_array_equal(cuts, cuts_expected)
@@ -434,6 +434,7 @@ def test_small_tables_are_binned_like_others(kind, max_bins):
         np.testing.assert_array_equal(codes, expected)
         for found, wanted in zip(modes, kernels.modes_dense(expected, 1), strict=True):
             np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(varying, np.flatnonzero((expected != expected[:, :1]).any(axis=1)))
 
 
 def test_small_tables_refuse_what_others_refuse():

@@ -62,13 +62,11 @@ class Bins:
     @property
     def cut_counts(self) -> np.ndarray:
         """The number of cuts of each column."""
-        return np.diff(self.cut_start).astype(np.int32)
+        return np.subtract(self.cut_start[1:], self.cut_start[:-1], dtype=np.int32, casting="unsafe")
 
     @property
     def stored(self) -> np.ndarray:
         """Which columns are in one of the lists, as 0 and 1."""
-        if len(self.dense_features) + len(self.sparse_features) == self.n_features:
-            return np.ones(self.n_features, dtype=np.uint8)
         stored = np.zeros(self.n_features, dtype=np.uint8)
         stored[self.dense_features] = stored[self.sparse_features] = 1
         return stored
@@ -78,8 +76,10 @@ class Bins:
 
         A column that is missing everywhere is constant: it is not stored and has no hypotheses.
         """
+        all_stored = len(self.dense_features) + len(self.sparse_features) == self.n_features
+        missing = self.has_missing if all_stored else self.has_missing & self.stored
         return (
-            self.n_rows, np.asarray(y, dtype=np.int8, order="C"), self.cut_counts, self.has_missing & self.stored,
+            self.n_rows, np.asarray(y, dtype=np.int8, order="C"), self.cut_counts, missing,
             self.dense_codes, self.dense_features,
             self.sparse_start, self.sparse_rows, self.sparse_codes, self.sparse_features, self.sparse_default,
         )  # fmt: skip
@@ -118,8 +118,12 @@ class _Columns(NamedTuple):
 def _bin_dense(X: np.ndarray, weights: np.ndarray | None, max_bins: int, threads: int) -> Bins:
     codes = np.empty((X.shape[1], X.shape[0]), dtype=np.uint8)
     if weights is None and X.shape[0] <= SMALL_ROWS:
-        cuts, cut_start, mode, count, missing = kernels.bin_small(X, max_bins, codes)
-        return _stored(codes, (cuts, cut_start, missing), (mode, count), threads)
+        cuts, cut_start, mode, count, missing, varying = kernels.bin_small(X, max_bins, codes)
+        if _matters(X.shape[0], codes.size):
+            return _stored(codes, (cuts, cut_start, missing), (mode, count), threads)
+        storage = _Storage(varying, *_NO_SPARSE)
+        dense_codes = codes if varying.size == len(codes) else codes[varying]
+        return _bins(X.shape, (cuts, cut_start, missing), dense_codes, storage, _NO_EXCEPTIONS)
     cuts, cut_start, few, known = kernels.cut_dense(X, weights, max_bins, threads, True)
     if not kernels.encode_dense(X, cuts, cut_start, codes, threads, few, known):  # a value that no sampled row has
         cuts, cut_start, few, known = kernels.cut_dense(X, weights, max_bins, threads)
@@ -181,17 +185,20 @@ def _bins(shape: tuple, columns: tuple, dense_codes: np.ndarray, storage: _Stora
 def _choose_storage(n_rows: int, mode: np.ndarray, count: np.ndarray) -> _Storage:
     exceptions = n_rows - count
     varies = exceptions > 0
-    if n_rows < SPARSE_MIN_ROWS and n_rows * len(count) < SPARSE_MIN_CELLS:  # all dense; soon said, for small tables
-        return _Storage(varies.nonzero()[0].astype(np.int32), *_NO_SPARSE)
-    matters = n_rows >= SPARSE_MIN_ROWS or n_rows * np.count_nonzero(varies) >= SPARSE_MIN_CELLS
-    sparse = varies & (exceptions <= SPARSE_FRACTION * n_rows) & matters
+    sparse = varies & (exceptions <= SPARSE_FRACTION * n_rows) & _matters(n_rows, n_rows * np.count_nonzero(varies))
     dense_features = np.flatnonzero(varies & ~sparse).astype(np.int32)
     sparse_features = np.flatnonzero(sparse).astype(np.int32)
     start = np.concatenate(([0], np.cumsum(exceptions[sparse]))).astype(np.int64)
     return _Storage(dense_features, sparse_features, start, mode[sparse])
 
 
+def _matters(n_rows: int, cells: int) -> bool:
+    """Whether the table is large enough for columns to be stored as exceptions."""
+    return n_rows >= SPARSE_MIN_ROWS or cells >= SPARSE_MIN_CELLS
+
+
 _NO_SPARSE = np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint8)
+_NO_EXCEPTIONS = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint8)
 
 
 def _room_for(storage: _Storage) -> tuple[np.ndarray, np.ndarray]:

@@ -101,8 +101,9 @@ void cut_groups(const DenseProblem &problem, int threads, KnownColumns *hope, st
         }
         complete(problem, group, distinct);
     });
+    Quantiles quantiles;
     for (int32_t j : few)
-        cuts[static_cast<size_t>(j)] = place_cuts(seen[static_cast<size_t>(j)], problem.max_bins);
+        cuts[static_cast<size_t>(j)] = quantiles.cuts(seen[static_cast<size_t>(j)], problem.max_bins);
 }
 
 nb::tuple cut_dense(const AnyMatrix &array, const std::optional<Doubles> &weights, int max_bins, int threads,
@@ -295,7 +296,7 @@ nb::tuple modes_dense(const Grid<const uint8_t> &codes, int threads) {
     return modes_to_numpy(std::move(modes));
 }
 
-// A table of few rows that all count the same: (cuts, cut_start, commonest codes, their counts, missing).
+// A table of few rows that all count the same: (cuts, cut_start, commonest codes, their counts, missing, varying).
 nb::tuple bin_small(const AnyMatrix &array, int max_bins, const Grid<uint8_t> &codes) {
     Matrix x = view(array);
     check_common(x.rows, max_bins, 1);
@@ -304,22 +305,25 @@ nb::tuple bin_small(const AnyMatrix &array, int max_bins, const Grid<uint8_t> &c
             "codes must have one row for each column of X.");
     std::vector<std::vector<double>> cuts(static_cast<size_t>(x.columns));
     Modes modes(x.columns);
+    std::vector<int32_t> varying;
     {
         nb::gil_scoped_release released;
-        SmallBuffers buffers;
-        std::vector<double> column(static_cast<size_t>(x.rows));
+        SmallBuffers buffers(static_cast<size_t>(x.rows));
+        std::vector<double> values(static_cast<size_t>(kTileColumns * x.rows));  // a group of columns, one after the other
         int64_t counts[256];
         for (int64_t j = 0; j < x.columns; ++j) {
-            for (int64_t i = 0; i < x.rows; ++i) column[static_cast<size_t>(i)] = value_at(x, i, j);
-            require(!any_infinite(column.data(), x.rows), kInfinite);
+            if (j % kTileColumns == 0) load_columns(x, group_from(j, x.columns), values.data());
+            const double *column = values.data() + j % kTileColumns * x.rows;
+            require(!any_infinite(column, x.rows), kInfinite);
             cuts[static_cast<size_t>(j)] =
-                bin_small_column(column.data(), x.rows, max_bins, buffers, codes.data() + j * x.rows, counts);
+                bin_small_column(column, x.rows, max_bins, buffers, codes.data() + j * x.rows, counts);
             modes.set(j, counts);
+            if (modes.count[static_cast<size_t>(j)] < x.rows) varying.push_back(static_cast<int32_t>(j));
         }
     }
     nb::tuple placed = join_cuts(std::move(cuts));
     return nb::make_tuple(placed[0], placed[1], to_numpy(std::move(modes.code)), to_numpy(std::move(modes.count)),
-                          to_numpy(std::move(modes.missing)));
+                          to_numpy(std::move(modes.missing)), to_numpy(std::move(varying)));
 }
 
 nb::tuple modes_sparse(int64_t n_rows, const Longs &start, const Bytes &codes, const Bytes &zero_codes) {
@@ -410,7 +414,8 @@ void bind_binning(nb::module_ &m) {
     m.def("modes_dense", &modes_dense, "codes"_a, "threads"_a,
           "Most frequent code, its count, and whether 255 occurs, for each column.");
     m.def("bin_small", &bin_small, "X"_a, "max_bins"_a, "codes"_a.noconvert(),
-          "Writes the codes of a table of few rows that count the same: (cuts, cut_start, modes, counts, missing).");
+          "Writes the codes of a table of few rows that count the same: (cuts, cut_start, modes, counts, missing, columns that "
+          "vary).");
     m.def("modes_sparse", &modes_sparse, "n_rows"_a, "start"_a, "codes"_a, "zero_codes"_a,
           "The same for sparse columns.");
     m.def("pack_dense", &pack_dense, "codes"_a, "columns"_a, "defaults"_a, "start"_a, "rows_out"_a.noconvert(),

@@ -17,8 +17,10 @@ struct Modes {
 
     void set(int64_t column, const int64_t *counts) {
         auto j = static_cast<size_t>(column);
-        code[j] = static_cast<uint8_t>(std::max_element(counts, counts + 256) - counts);
-        count[j] = counts[code[j]];
+        int64_t most = 0;
+        for (int c = 0; c < 256; ++c) most = std::max(most, counts[c]);
+        code[j] = static_cast<uint8_t>(std::find(counts, counts + 255, most) - counts);
+        count[j] = most;
         missing[j] = counts[kMissing] > 0;
     }
     void set_constant(int64_t column, uint8_t only_code, int64_t rows) {

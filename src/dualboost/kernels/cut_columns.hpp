@@ -1,7 +1,7 @@
 // The cuts of every column, for dense and sparse matrices: which rows are looked at, and how the columns are read.
 #pragma once
 
-#include "cuts.hpp"
+#include "quantiles.hpp"
 #include "search.hpp"
 
 namespace dualboost {
@@ -190,6 +190,7 @@ inline void complete(const DenseProblem &problem, const ColumnGroup &few, Distin
 template <class T> struct GroupBuffers {
     std::vector<T> items[kTileColumns], spare;
     Distinct distinct[kTileColumns];
+    Quantiles quantiles;
 };
 
 // The cuts of these columns, or where the sample showed few values, these: the other rows may have more.
@@ -200,7 +201,7 @@ template <class T> void cut_group(const DenseProblem &problem, const ColumnGroup
         Distinct &distinct = buffers.distinct[c];
         collect_distinct(buffers.items[c], buffers.spare, problem.masses.unit, distinct);
         if (problem.sample.empty() || distinct.size() > static_cast<size_t>(problem.max_bins))
-            cuts[c] = place_cuts(distinct, problem.max_bins);
+            cuts[c] = buffers.quantiles.cuts(distinct, problem.max_bins);
         else
             few[c] = distinct;
     }
@@ -233,6 +234,7 @@ struct SparseProblem {
 template <class T> struct SparseBuffers {
     std::vector<T> items, spare;
     Distinct distinct;
+    Quantiles quantiles;
 };
 
 // The same values and masses as the dense column would show: the rows that are not listed share one zero.
@@ -261,7 +263,7 @@ std::vector<double> cut_sparse_column(const SparseProblem &problem, int64_t colu
         collect_column(problem, column, false, buffers);
         if (buffers.distinct.size() > kTallyLimit) collect_column(problem, column, true, buffers);
     }
-    return place_cuts(buffers.distinct, problem.max_bins);
+    return buffers.quantiles.cuts(buffers.distinct, problem.max_bins);
 }
 
 } // namespace dualboost

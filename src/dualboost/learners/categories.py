@@ -91,6 +91,8 @@ def _masses(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray,
 
 def checked_columns(columns: Sequence[int], name: str) -> tuple[int, ...]:
     """Column numbers as a tuple, each once, ascending."""
+    if type(columns) is tuple and not columns:  # the usual case
+        return ()
     message = f"{name} must be the numbers of columns, such as (0, 3), each once and not negative; it is {columns!r}."
     try:
         held = [int(c) for c in columns if isinstance(c, (int, np.integer)) and not isinstance(c, bool) and c >= 0]

@@ -63,6 +63,7 @@ void StumpSearch::forget() {
 }
 
 int64_t StumpSearch::looked() const { return engine_->looked(); }
+int64_t StumpSearch::summed() const { return engine_->summed(); }
 size_t StumpSearch::blocks() const { return engine_->blocks(); }
 const StumpLayout &StumpSearch::layout() const { return engine_->layout; }
 const StumpBlocks &StumpSearch::columns() const { return engine_->columns(); }
@@ -157,6 +158,7 @@ void bind_stumps(nb::module_ &m) {
              nb::arg("threads") = 1, "out_i = sum of w_j y_i h_j(x_i), one table a feature.")
         .def("forget", &StumpSearch::forget, "Drop what is remembered of earlier calls; answers do not change.")
         .def_prop_ro("looked", &StumpSearch::looked, "Features examined by the last call of best.")
+        .def_prop_ro("summed", &StumpSearch::summed, "Those of them whose exact sums were needed.")
         .def_prop_ro("blocks", &StumpSearch::blocks, "Columns that a full look sums: those with few codes share one.");
 }
 

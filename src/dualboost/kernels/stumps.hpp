@@ -37,6 +37,7 @@ public:
                  const Vector<double> &out, int threads) const;
     void forget();
     int64_t looked() const;
+    int64_t summed() const;
     size_t blocks() const;
 
     // ---- For kernels that hold the lock and not the interpreter ----

@@ -3,19 +3,12 @@
 
 #include "stumps_bounds.hpp"
 #include "stumps_filter.hpp"
+#include "stumps_joint.hpp"
 #include "stumps_ledger.hpp"
+#include "stumps_limits.hpp"
 #include "stumps_ranking.hpp"
 
 namespace dualboost {
-
-// Above kTallRows q leaves the second-level cache, and all blocks of a panel go over one tile of rows together.
-constexpr int64_t kTile = 1 << 14;
-constexpr int64_t kTallRows = 2 * kTile;
-constexpr size_t kPanel = 32;  // blocks that share a tile: 32 histograms of 8 KB
-// Additions below which threads do not pay: starting and joining one takes 30 microseconds.
-constexpr int64_t kWorthThreads = 1 << 18;
-// Columns below which a first rough look at eight of them at once does not pay; on many rows four times as many.
-constexpr size_t kWorthFilter = 4;
 
 struct Found {
     Stump stump;
@@ -24,7 +17,7 @@ struct Found {
 
 class StumpEngine {
 public:
-    explicit StumpEngine(const StumpArrays &arrays) : layout(arrays), blocks_(layout), bounds_(blocks_), ledger_(blocks_, layout) {
+    explicit StumpEngine(const StumpArrays &arrays) : layout(arrays), blocks_(layout), bounds_(blocks_), joint_(layout, blocks_), ledger_(blocks_, layout) {
         q_.assign(static_cast<size_t>(layout.rows()), 0);
         row_sums_.resize(static_cast<size_t>(chunk_count(layout.rows())));
         peak_.assign(blocks_.member_count(), 0);
@@ -39,9 +32,11 @@ public:
         bounds_.forget();
         leaders_.clear();
         ledger_.forget();
+        joint_.forget();
     }
 
     int64_t looked() const { return looked_; }
+    int64_t summed() const { return summed_; }
     size_t blocks() const { return blocks_.size(); }
     const StumpBlocks &columns() const { return blocks_; }
     int64_t largest() const { return ranking_.largest(); }
@@ -75,7 +70,8 @@ public:
         bool rough_start = filtered_ && looked_ > kGroup;
         start(std::min(k, blocks_.member_count() + 1));
         bool follows = ledger_.follow(q_.data()), only_one = k == 1;
-        if (!rough_start && !at_once_ && !leaders_.empty() && !(follows && only_one))
+        if (joint_.survey(q_.data())) look(joint_.columns().data(), joint_.columns().size(), threads);
+        else if (!rough_start && !at_once_ && !leaders_.empty() && !(follows && only_one))
             look(leaders_.data(), leaders_.size(), threads);
         int64_t floor = ranking_.threshold();
         if (follows) floor = ledger_.sharpen(bounds_, total_, floor, only_one);
@@ -84,15 +80,19 @@ public:
         if (filtered_) {
             judge(count, only_one, threads);
             count = bounds_.sort(std::max(floor, ranking_.threshold()));
+        } else if (joint_.surveyed() && 2 * count > joint_.columns().size()) {
+            count = judge_pairs(floor, threads);
         }
         at_once_ && !filtered_ ? look_at_all(count, threads) : walk(count, threads);
         at_once_ = layout.rows() > kTallRows && !filtered_ && few_spared(count);
+        joint_.settle(joint_looks_);
         answer();
     }
 
 private:
     const StumpBlocks blocks_;
     StumpBounds bounds_;
+    JointBounds joint_;
 
     LargeVector<int64_t> q_;
     std::vector<RowSums> row_sums_;
@@ -109,7 +109,6 @@ private:
     StumpFilter filter_;
     bool filtered_ = false;  // in the last call
     bool at_once_ = false;   // whether the next call looks at all blocks together
-    std::vector<std::vector<int32_t>> filter_cells_;  // one workspace for each thread, all zeros between uses
     std::vector<Judged> columns_;
     std::vector<int64_t> rough_;
     std::vector<int32_t> batch_, dense_batch_, sparse_batch_;
@@ -117,7 +116,8 @@ private:
     std::vector<Spot> spot_;     // of a feature: the first hypothesis that ties with its best
     std::vector<std::vector<int64_t>> cells_;  // one workspace for each thread
     std::vector<Found> found_;
-    int64_t looked_ = 0;
+    int64_t looked_ = 0, summed_ = 0;  // features
+    size_t joint_looks_ = 0;  // of the columns that have joint bounds
 
     // ---- weights --------------------
 
@@ -135,7 +135,8 @@ private:
     }
 
     void start(size_t wanted) {
-        looked_ = 0;
+        looked_ = summed_ = 0;
+        joint_looks_ = 0;
         if (++call_ == 0) {
             std::fill(stamp_.begin(), stamp_.end(), 0u);
             std::fill(judged_.begin(), judged_.end(), 0u);
@@ -215,22 +216,28 @@ private:
 
     // Rough peaks of the blocks of batch_.
     void judge_batch(size_t groups_at_once) {
-        size_t chosen = batch_.size();
-        columns_.resize(chosen);
-        rough_.resize(chosen);
-        if (filter_cells_.size() < groups_at_once)
-            filter_cells_.resize(groups_at_once, std::vector<int32_t>(StumpFilter::kCells, 0));
-        for (size_t k = 0; k < chosen; ++k) {
-            const Block &block = blocks_[batch_[k]];
-            const Member &member = blocks_.members(block)[0];
-            columns_[k] = {block.codes, member.cuts, member.missing};
+        columns_.clear();
+        for (int32_t b : batch_) {
+            const Member &member = blocks_.members(blocks_[b])[0];
+            columns_.push_back({blocks_[b].codes, member.cuts, member.missing});
         }
-        size_t groups = (chosen + kGroup - 1) / kGroup;
-        auto one_group = [&](int64_t g) {
-            size_t first = static_cast<size_t>(g) * kGroup, size = std::min<size_t>(kGroup, chosen - first);
-            filter_.judge(&columns_[first], size, filter_cells_[static_cast<size_t>(g)].data(), &rough_[first]);
-        };
-        parallel(static_cast<int64_t>(groups), static_cast<int>(groups), one_group);
+        filter_.judge_all(columns_, groups_at_once, rough_);
+    }
+
+    // ---- joint bounds --------------------
+
+    // Sharpens the upper bounds of all columns that share histograms; returns how many blocks are left in the order.
+    size_t judge_pairs(int64_t floor, int threads) {
+        bool alone = static_cast<int64_t>(joint_.columns().size()) * layout.rows() < 2 * kWorthThreads;
+        joint_.judge(q_.data(), total_, alone ? 1 : threads, rough_);
+        for (size_t k = 0; k < rough_.size(); ++k) {
+            int32_t b = joint_.columns()[k];
+            bounds_.sharpen(b, rough_[k]);
+            if (stamp_[static_cast<size_t>(b)] == call_) continue;
+            judged_[static_cast<size_t>(b)] = call_;
+            ++looked_;
+        }
+        return bounds_.sort(std::max(floor, ranking_.threshold()));
     }
 
     // ---- sums --------------------
@@ -275,15 +282,9 @@ private:
         }
         bounds_.learn(b, highest);
         stamp_[static_cast<size_t>(b)] = call_;
+        joint_looks_ += joint_.has(b) ? 1 : 0;
         looked_ += judged_[static_cast<size_t>(b)] == call_ ? 0 : block.count;
-    }
-
-    // Runs work(worker) for each worker; each takes its own workspace and draws tasks from a shared counter.
-    template <class Work> static void with_workers(int threads, const Work &work) {
-        if (threads == 1)
-            work(0);
-        else
-            parallel(threads, threads, work);
+        summed_ += block.count;
     }
 
     // Few rows: a task is two whole columns.
@@ -389,6 +390,7 @@ private:
     void note(const Block &block, int32_t j, int64_t *cells, int64_t floor) {
         const Member &member = blocks_.members(block)[j];
         Extent left = accumulate(cells, member.cuts);
+        if (joint_.surveying()) joint_.remember(blocks_.block_of(static_cast<size_t>(member.feature)), cells);
         int64_t peak = peak_edge(cells, left, member.cuts, member.missing, total_);
         peak_[static_cast<size_t>(block.first + j)] = peak;
         if (peak < floor) return;

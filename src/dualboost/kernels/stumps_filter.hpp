@@ -157,11 +157,23 @@ public:
         }
     }
 
+    // As many columns as that many threads take at once, a group each.
+    void judge_all(const std::vector<Judged> &columns, size_t threads, std::vector<int64_t> &peaks) {
+        size_t groups = (columns.size() + kGroup - 1) / kGroup;
+        peaks.resize(columns.size());
+        if (cells_.size() < threads) cells_.resize(threads, std::vector<int32_t>(kCells, 0));
+        parallel(static_cast<int64_t>(groups), static_cast<int>(groups), [&](int64_t g) {
+            size_t first = static_cast<size_t>(g) * kGroup, size = std::min<size_t>(kGroup, columns.size() - first);
+            judge(&columns[first], size, cells_[static_cast<size_t>(g)].data(), &peaks[first]);
+        });
+    }
+
 private:
     static constexpr int64_t kSmallRows = 4096;             // here the scan costs as much as the sums
     static constexpr uint64_t kUselessDelta = uint64_t{1} << 56;  // 1/32: no column would be ruled out
 
     std::vector<int32_t> weights_, rows_, kept_;
+    std::vector<std::vector<int32_t>> cells_;  // one workspace for each thread, all zeros between uses
     int64_t delta_ = 0, total_ = 0, count_ = 0;
     bool listed_ = false;
 

@@ -6,6 +6,14 @@
 
 namespace dualboost {
 
+// Runs work(worker) for each worker; each takes its own workspace and draws tasks from a shared counter.
+template <class Work> void with_workers(int threads, const Work &work) {
+    if (threads == 1)
+        work(0);
+    else
+        parallel(threads, threads, work);
+}
+
 // Weights are held as integers in units of 2^-61: sums are exact, so neither threads nor order can change an answer.
 constexpr int kFixedBits = 61;
 constexpr double kFixedOne = 2305843009213693952.0;  // 2^61

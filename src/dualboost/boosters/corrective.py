@@ -190,11 +190,11 @@ def compiled_rounds(game: Game, parts: Parts, state: State, count: int) -> Burst
     weight_set.warmth = played["warmth"]
     moves, pool = len(played["keep"]), state.pool
     # Each round's ensemble has the hypotheses met up to it.
-    numbers, sizes = np.empty(moves, dtype=np.int64), np.empty(moves + 1, dtype=np.int64)
-    sizes[0] = len(state.w)
-    for t, name in enumerate(parts.joint.names(played, moves)):
-        numbers[t] = pool.number(name)
-        sizes[t + 1] = len(pool)
+    met, grown = [], [len(state.w)]
+    for name in parts.joint.names(played, moves):
+        met.append(pool.number(name))
+        grown.append(len(pool.keys))
+    numbers, sizes = np.array(met, dtype=np.int64), np.array(grown, dtype=np.int64)
 
     def weights_after(rounds: int) -> np.ndarray:
         return kernels.shift_weights(

@@ -53,13 +53,13 @@ struct EntropicLanes {
 // compiler entangles their comparisons and spends more on them than on the exponential.
 DUALBOOST_INLINE void measure_lanes(const double *z, int width, double eta2, double anchor, double low, double high,
                                     double *__restrict x, EntropicLanes &lanes) {
-    for (int l = 0; l < width; ++l)
-        lanes.power[l] = at_least(at_most(eta2 * (anchor - z[l]), kHighestPower), kLowestPower);
+    for (int l = 0; l < width; ++l) lanes.power[l] = at_most(eta2 * (anchor - z[l]), kHighestPower);
+    for (int l = 0; l < width; ++l) lanes.power[l] = at_least(lanes.power[l], kLowestPower);
     for (int l = 0; l < width; ++l) x[l] = power_of_two(lanes.power[l]);
     for (int l = 0; l < width; ++l) {
         lanes.inside[l] = static_cast<int64_t>(x[l] >= low) & static_cast<int64_t>(x[l] < high);
         lanes.capped[l] += mask(x[l] >= high);
-        lanes.free[l] += mask(x[l] < low) * x[l];
+        lanes.free[l] += x[l] < low ? x[l] : 0.0;
         lanes.total[l] += z[l];
     }
 }
@@ -69,8 +69,9 @@ DUALBOOST_INLINE void measure_lanes(const double *z, const double *weight, const
                                     EntropicLanes &lanes) {
     for (int l = 0; l < width; ++l) {
         double power = eta2 * (anchor - z[l]) + kLog2e * offset[l];
-        lanes.power[l] = at_least(at_most(power, kHighestPower), kLowestPower);
+        lanes.power[l] = at_most(power, kHighestPower);
     }
+    for (int l = 0; l < width; ++l) lanes.power[l] = at_least(lanes.power[l], kLowestPower);
     for (int l = 0; l < width; ++l) x[l] = power_of_two(lanes.power[l]);
     for (int l = 0; l < width; ++l) {
         lanes.inside[l] = static_cast<int64_t>(x[l] >= low) & static_cast<int64_t>(x[l] < high);

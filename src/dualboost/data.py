@@ -185,7 +185,9 @@ def _bins(shape: tuple, columns: tuple, dense_codes: np.ndarray, storage: _Stora
 def _choose_storage(n_rows: int, mode: np.ndarray, count: np.ndarray) -> _Storage:
     exceptions = n_rows - count
     varies = exceptions > 0
-    sparse = varies & (exceptions <= SPARSE_FRACTION * n_rows) & _matters(n_rows, n_rows * np.count_nonzero(varies))
+    sparse = (
+        varies & (exceptions <= SPARSE_FRACTION * n_rows) & _matters(n_rows, n_rows * int(np.count_nonzero(varies)))
+    )
     dense_features = np.flatnonzero(varies & ~sparse).astype(np.int32)
     sparse_features = np.flatnonzero(sparse).astype(np.int32)
     start = np.concatenate(([0], np.cumsum(exceptions[sparse]))).astype(np.int64)

@@ -7,170 +7,15 @@
 #pragma once
 
 #include "tree_histograms.hpp"
-#include "tree_nodes.hpp"
+
+#include "tree_categories.hpp"
 
 namespace dualboost {
 
-struct LabelSums {
-    int64_t positive = 0, negative = 0;
-
-    int64_t mass() const { return positive + negative; }
-    int64_t edge() const { return positive - negative; }
-    bool pure() const { return positive == 0 || negative == 0; }
-    LabelSums operator-(const LabelSums &other) const { return {positive - other.positive, negative - other.negative}; }
-};
-
-struct Split {
-    Stump stump{-1, 0, 0};
-    LabelSums left{};
-    double gain = 0.0;  // by the criterion, or of the edge
-    CodeMask mask{};    // of categories, where the cut is -1
-
-    bool exists() const { return stump.feature >= 0; }
-    TreeNode node() const { return {stump.feature, stump.cut, stump.missing_right, mask}; }
-};
-
-DUALBOOST_INLINE double impurity(int64_t positive, int64_t negative) {
-    return std::sqrt(static_cast<double>(positive) * static_cast<double>(negative));
-}
-
-// The largest edge and the lowest criterion of the first `count` cuts of a feature, whose left sides gain `more`. The
-// bits are those of one cut after the other, but first all become doubles, then several roots are taken side by side.
-DUALBOOST_CLONES static int64_t largest_edge_of(const int64_t *positive, const int64_t *negative, int count,
-                                                LabelSums more, LabelSums whole) {
-    int64_t best = 0, shift = more.edge(), all = whole.edge();
-    for (int cut = 0; cut < count; ++cut) {
-        int64_t left = positive[cut] - negative[cut] + shift, right = all - left;
-        int64_t edge = (left < 0 ? -left : left) + (right < 0 ? -right : right);
-        best = edge > best ? edge : best;
-    }
-    return best;
-}
-
-DUALBOOST_CLONES static double lowest_cost_of(const int64_t *positive, const int64_t *negative, int count,
-                                              LabelSums more, LabelSums whole) {
-    constexpr int kLanes = 8;
-    double p[kCodes + kLanes], n[kCodes + kLanes], other_p[kCodes + kLanes], other_n[kCodes + kLanes], best[kLanes];
-    for (int cut = 0; cut < count; ++cut) {
-        p[cut] = static_cast<double>(positive[cut] + more.positive);
-        n[cut] = static_cast<double>(negative[cut] + more.negative);
-        other_p[cut] = static_cast<double>(whole.positive - more.positive - positive[cut]);
-        other_n[cut] = static_cast<double>(whole.negative - more.negative - negative[cut]);
-    }
-    for (int cut = count; cut < count + kLanes; ++cut) p[cut] = n[cut] = other_p[cut] = other_n[cut] = 0.0;
-    for (int k = 0; k < kLanes; ++k) best[k] = HUGE_VAL;
-    for (int first = 0; first < count; first += kLanes)
-        for (int k = 0; k < kLanes; ++k) {
-            int cut = first + k;
-            double cost = std::sqrt(p[cut] * n[cut]) + std::sqrt(other_p[cut] * other_n[cut]);
-            bool fine = (p[cut] + n[cut] > 0.0) & (other_p[cut] + other_n[cut] > 0.0);
-            cost = fine ? cost : HUGE_VAL;
-            best[k] = cost < best[k] ? cost : best[k];
-        }
-    return *std::min_element(best, best + kLanes);
-}
-
-// The sums left of each cut of one feature in one node; entry `cuts` is all that is present.
-struct FeatureSums {
-    int cuts = 0;
-    bool missing = false;
-    LabelSums whole, absent;
-    int64_t positive[kCodes], negative[kCodes];
-
-    LabelSums left(int cut, int missing_right) const {
-        LabelSums sums{positive[cut], negative[cut]};
-        return missing_right ? sums : LabelSums{sums.positive + absent.positive, sums.negative + absent.negative};
-    }
-
-    // Calls visit(cut, missing_right, sums on the left) in index order until it returns true.
-    template <class Visit> void splits(const Visit &visit) const {
-        for (int cut = 0; cut <= cuts; ++cut) {
-            if (cut < cuts && visit(cut, 0, left(cut, 0))) return;
-            if (missing && visit(cut, 1, left(cut, 1))) return;
-        }
-    }
-
-    // The criterion of a split; one that leaves a side without weight is none.
-    double cost(const LabelSums &left) const {
-        LabelSums right = whole - left;
-        if (left.mass() == 0 || right.mass() == 0) return HUGE_VAL;
-        return impurity(left.positive, left.negative) + impurity(right.positive, right.negative);
-    }
-
-    int64_t edge(const LabelSums &left) const { return magnitude(left.edge()) + magnitude((whole - left).edge()); }
-};
-
-// Categories in the order of their share of label +1: of all subsets, the best by a concave criterion are the first ones
-// in this order (Breiman, Friedman, Olshen and Stone, 1984), and so are the best by the edge. A category without weight in
-// this node has the share of the whole node.
-class CategoryOrder {
-public:
-    // The sums by code; the codes follow each other without gaps, missing last.
-    void take(const FeatureSums &sums) {
-        count_ = 0;
-        for (int code = 0; code <= sums.cuts; ++code) take(code, {sums.positive[code], sums.negative[code]}, sums.whole);
-        if (sums.missing) take(kMissing, sums.absent, sums.whole);
-    }
-
-    // Turns what was taken into running sums in the order.
-    void sort(FeatureSums &sums) {
-        std::sort(order_, order_ + count_, [](const Place &a, const Place &b) {
-            return a.share != b.share ? a.share < b.share : a.entry < b.entry;
-        });
-        LabelSums left;
-        for (int k = 0; k < count_; ++k) {
-            const LabelSums &own = entries_[order_[k].entry].sums;
-            sums.positive[k] = left.positive += own.positive;
-            sums.negative[k] = left.negative += own.negative;
-        }
-        sums.cuts = count_ - 1;
-        sums.missing = false;
-        sums.absent = {};
-    }
-
-    // The largest edge of all subsets, exactly: the shares are rounded, the signs of the sums are not.
-    int64_t largest_edge() const {
-        int64_t sum = 0;
-        for (int k = 0; k < count_; ++k) sum += magnitude(entries_[k].sums.edge());
-        return sum;
-    }
-
-    // The split after place `cut` of the order; code 0 goes left, so that a split has one name.
-    Split split(int32_t feature, int cut, const LabelSums &left, const LabelSums &whole) const {
-        bool turn = true;
-        for (int k = 0; k <= cut; ++k) turn &= entries_[order_[k].entry].code != 0;
-        Split split{{feature, -1, 0}, turn ? whole - left : left};
-        for (int k = 0; k < count_; ++k)
-            if ((k > cut) != turn) put(split.mask, entries_[order_[k].entry].code);
-        return split;
-    }
-
-private:
-    struct Entry {  // by code
-        int code;
-        LabelSums sums;
-    };
-    struct Place {  // in the order
-        double share;
-        int entry;
-    };
-    Entry entries_[kCodes];
-    Place order_[kCodes];
-    int count_ = 0;
-
-    void take(int code, const LabelSums &sums, const LabelSums &whole) {
-        const LabelSums &known = sums.mass() > 0 ? sums : whole;
-        double share = static_cast<double>(known.positive) / static_cast<double>(std::max<int64_t>(known.mass(), 1));
-        entries_[count_] = {code, sums};
-        order_[count_] = {share, count_};
-        ++count_;
-    }
-};
-
 // What the scan of a node finds for each feature.
 struct FeatureBest {
-    int64_t edge;
-    double cost;
+    int64_t edge = 0;
+    float rough = HUGE_VALF;  // the criterion, nearly
 };
 
 class SplitFinder {
@@ -182,19 +27,16 @@ public:
                 features_.push_back(members_.back().member->feature);
             }
         found_.resize(members_.size());
+        costs_.resize(members_.size());
     }
 
     // Looks at every feature of a node; `criterion` tells whether more than the edges is wanted.
     void scan(const int64_t *cells, const LabelSums &whole, bool criterion, int threads) {
         cells_ = cells;
         whole_ = whole;
-        constexpr int64_t part = 16;
-        int64_t count = static_cast<int64_t>(members_.size()), parts = (count + part - 1) / part;
-        parallel(parts, count >= 64 ? threads : 1, [&](int64_t p) {
-            FeatureSums sums;
-            CategoryOrder order;
-            for (int64_t j = p * part; j < std::min(count, (p + 1) * part); ++j)
-                found_[static_cast<size_t>(j)] = best_of(static_cast<size_t>(j), criterion, sums, order);
+        threads_ = threads;
+        for_features([&](size_t j, FeatureSums &sums, CategoryOrder &order) {
+            found_[j] = categorical(j) ? best_subset(j, criterion, sums, order) : best_cut(j, criterion, sums, order);
         });
     }
 
@@ -209,20 +51,25 @@ public:
     Split by_edge() const {
         int64_t best = largest_edge();
         if (magnitude(whole_.edge()) >= best - kTie) return {};
-        return first_reaching_edge(lowest([&](const FeatureBest &found) { return found.edge >= best - kTie; }), best);
+        return first_reaching_edge(lowest([&](size_t j) { return found_[j].edge >= best - kTie; }), best);
     }
 
-    // The split with the lowest criterion. Among equals the lowest index.
-    Split by_criterion() const {
+    // The split with the lowest criterion. Among equals the lowest index. Only features that nearly have it are computed in
+    // full: both that one and theirs may be off by the share of a rough cost.
+    Split by_criterion() {
         double best = HUGE_VAL;
-        for (const FeatureBest &found : found_) best = std::min(best, found.cost);
+        for (const FeatureBest &found : found_) best = std::min(best, static_cast<double>(found.rough));
+        find_costs(best + 2.0 * kRoughShare * static_cast<double>(whole_.mass()) + 2.0 * kCostTie);
+        best = HUGE_VAL;
+        for (double cost : costs_) best = std::min(best, cost);
         if (!(best < HUGE_VAL)) return {};
-        return first_reaching_cost(lowest([&](const FeatureBest &found) { return found.cost <= best + kCostTie; }), best);
+        return first_reaching_cost(lowest([&](size_t j) { return costs_[j] <= best + kCostTie; }), best);
     }
 
     // The best splits of the k best features, best first.
-    std::vector<Split> best_features(size_t k, bool criterion) const {
-        auto worth = [&](size_t j) { return criterion ? -found_[j].cost : static_cast<double>(found_[j].edge); };
+    std::vector<Split> best_features(size_t k, bool criterion) {
+        if (criterion) find_costs(HUGE_VAL);
+        auto worth = [&](size_t j) { return criterion ? -costs_[j] : static_cast<double>(found_[j].edge); };
         double least = criterion ? -HUGE_VAL : static_cast<double>(magnitude(whole_.edge()) + kTie);
         std::vector<size_t> order;
         for (size_t j = 0; j < found_.size(); ++j)
@@ -233,7 +80,7 @@ public:
         std::vector<Split> splits;
         for (size_t place = 0; place < std::min(k, order.size()); ++place) {
             size_t j = order[place];
-            splits.push_back(criterion ? first_reaching_cost(j, found_[j].cost) : first_reaching_edge(j, found_[j].edge));
+            splits.push_back(criterion ? first_reaching_cost(j, costs_[j]) : first_reaching_edge(j, found_[j].edge));
         }
         return splits;
     }
@@ -249,34 +96,64 @@ private:
     std::vector<Place> members_;
     std::vector<int32_t> features_;
     std::vector<FeatureBest> found_;
+    std::vector<double> costs_;  // of the criterion, exactly; infinite where it was not asked for
     const int64_t *cells_ = nullptr;
     LabelSums whole_;
+    int threads_ = 1;
 
     const Block &block(size_t b) const { return layout_.blocks[static_cast<int32_t>(b)]; }
 
     bool categorical(size_t j) const { return layout_.categorical(static_cast<size_t>(features_[j])); }
 
-    FeatureBest best_of(size_t j, bool criterion, FeatureSums &sums, CategoryOrder &order) const {
+    // work(j, room for sums, room for an order) for every feature.
+    template <class Work> void for_features(const Work &work) const {
+        constexpr int64_t part = 16;
+        int64_t count = static_cast<int64_t>(members_.size()), parts = (count + part - 1) / part;
+        parallel(parts, count >= 64 ? threads_ : 1, [&](int64_t p) {
+            FeatureSums sums;
+            CategoryOrder order;
+            for (int64_t j = p * part; j < std::min(count, (p + 1) * part); ++j) work(static_cast<size_t>(j), sums, order);
+        });
+    }
+
+    // Of all cuts, with the missing values on either side.
+    template <class Cost> static auto lowest_of_sides(const FeatureSums &sums, const Cost &cost_of) {
+        auto best = cost_of(sums.positive, sums.negative, sums.cuts, sums.absent, sums.whole);
+        if (!sums.missing) return best;
+        return std::min(best, cost_of(sums.positive, sums.negative, sums.cuts + 1, LabelSums{}, sums.whole));
+    }
+
+    FeatureBest best_cut(size_t j, bool criterion, FeatureSums &sums, CategoryOrder &order) const {
         load(j, sums, order);
-        FeatureBest best{categorical(j) ? order.largest_edge() : 0, HUGE_VAL};
-        if (categorical(j) && !criterion) return best;
-        if (categorical(j)) order.sort(sums);
-        consider(sums, sums.cuts, sums.absent, criterion, best);
-        if (sums.missing) consider(sums, sums.cuts + 1, {}, criterion, best);
+        FeatureBest best{sums.largest_edge()};
+        if (criterion) best.rough = lowest_of_sides(sums, rough_cost_of);
         return best;
     }
 
-    // All cuts with the missing values on one side.
-    static void consider(const FeatureSums &sums, int count, const LabelSums &more, bool criterion, FeatureBest &best) {
-        best.edge = std::max(best.edge, largest_edge_of(sums.positive, sums.negative, count, more, sums.whole));
-        if (criterion && count > 0)
-            best.cost = std::min(best.cost, lowest_cost_of(sums.positive, sums.negative, count, more, sums.whole));
+    // The edge needs no order.
+    FeatureBest best_subset(size_t j, bool criterion, FeatureSums &sums, CategoryOrder &order) const {
+        load(j, sums, order);
+        FeatureBest best{order.largest_edge()};
+        if (criterion) order.sort(sums);
+        if (criterion) best.rough = lowest_of_sides(sums, rough_cost_of);
+        return best;
+    }
+
+    // The exact criterion of the features whose rough one is at most this.
+    void find_costs(double most) {
+        for_features([&](size_t j, FeatureSums &sums, CategoryOrder &order) {
+            costs_[j] = HUGE_VAL;
+            if (found_[j].rough > most) return;
+            load(j, sums, order);
+            if (categorical(j)) order.sort(sums);
+            costs_[j] = lowest_of_sides(sums, lowest_cost_of);
+        });
     }
 
     template <class Fine> size_t lowest(const Fine &fine) const {
         size_t winner = found_.size();
         for (size_t j = 0; j < found_.size(); ++j)
-            if (fine(found_[j]) && (winner == found_.size() || features_[j] < features_[winner])) winner = j;
+            if (fine(j) && (winner == found_.size() || features_[j] < features_[winner])) winner = j;
         return winner;
     }
 
@@ -317,8 +194,7 @@ private:
         int64_t absent_negative = load_label(place, cells_ + layout_.cells(), whole_.negative, sums.negative);
         sums.absent = {absent_positive, absent_negative};
         if (categorical(j)) return order.take(sums);
-        for (int64_t *label : {sums.positive, sums.negative})
-            for (int cut = 1; cut <= sums.cuts; ++cut) label[cut] += label[cut - 1];
+        for (int64_t *label : {sums.positive, sums.negative}) accumulate(label, sums.cuts);
     }
 
     // The sums of one label by code; returns the weight of missing values.

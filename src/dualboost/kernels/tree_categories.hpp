@@ -1,0 +1,111 @@
+// The categories of one feature in one node, in the order in which the best subsets are the first ones.
+#pragma once
+
+#include "tree_cuts.hpp"
+#include "tree_nodes.hpp"
+
+namespace dualboost {
+
+struct Split {
+    Stump stump{-1, 0, 0};
+    LabelSums left{};
+    double gain = 0.0;  // by the criterion, or of the edge
+    CodeMask mask{};    // of categories, where the cut is -1
+
+    bool exists() const { return stump.feature >= 0; }
+    TreeNode node() const { return {stump.feature, stump.cut, stump.missing_right, mask}; }
+};
+
+// The share of label +1 in each category; one without weight in this node has the share of the whole node.
+DUALBOOST_CLONES static void shares_of(const int64_t *positive, const int64_t *negative, int count, LabelSums whole,
+                                       double *shares) {
+    int64_t all = whole.mass() > 0 ? whole.mass() : 1;
+    for (int k = 0; k < count; ++k) {
+        int64_t mass = positive[k] + negative[k];
+        int64_t part = mass > 0 ? positive[k] : whole.positive;
+        shares[k] = as_double(part) / as_double(mass > 0 ? mass : all);
+    }
+}
+
+// Categories in the order of their share of label +1: of all subsets, the best by a concave criterion are the first ones
+// in this order (Breiman, Friedman, Olshen and Stone, 1984), and so are the best by the edge.
+class CategoryOrder {
+public:
+    // The sums by code; the codes follow each other without gaps, missing last.
+    void take(const FeatureSums &sums) {
+        count_ = sums.cuts + 1;
+        missing_ = sums.missing;
+        std::copy_n(sums.positive, count_, positive_);
+        std::copy_n(sums.negative, count_, negative_);
+        if (!missing_) return;
+        positive_[count_] = sums.absent.positive;
+        negative_[count_] = sums.absent.negative;
+        ++count_;
+    }
+
+    // Turns what was taken into running sums in the order.
+    void sort(FeatureSums &sums) {
+        shares_of(positive_, negative_, count_, sums.whole, shares_);
+        spread();
+        insert();
+        LabelSums left;
+        for (int k = 0; k < count_; ++k) {
+            sums.positive[k] = left.positive += positive_[order_[k].entry];
+            sums.negative[k] = left.negative += negative_[order_[k].entry];
+        }
+        sums.cuts = count_ - 1;
+        sums.missing = false;
+        sums.absent = {};
+    }
+
+    // The largest edge of all subsets, exactly: the shares are rounded, the signs of the sums are not.
+    int64_t largest_edge() const { return sum_of_edges(positive_, negative_, count_); }
+
+    // The split after place `cut` of the order; code 0 goes left, so that a split has one name.
+    Split split(int32_t feature, int cut, const LabelSums &left, const LabelSums &whole) const {
+        bool turn = true;
+        for (int k = 0; k <= cut; ++k) turn &= code(k) != 0;
+        Split split{{feature, -1, 0}, turn ? whole - left : left};
+        for (int k = 0; k < count_; ++k)
+            if ((k > cut) != turn) put(split.mask, code(k));
+        return split;
+    }
+
+private:
+    struct Place {
+        double share;
+        int entry;
+    };
+    int64_t positive_[kCodes], negative_[kCodes];
+    double shares_[kCodes];
+    Place order_[kCodes];
+    int count_ = 0;
+    bool missing_ = false;
+
+    int code(int place) const {
+        int entry = order_[place].entry;
+        return missing_ && entry == count_ - 1 ? kMissing : entry;
+    }
+
+    // As many buckets as categories: nearly sorted, and equal shares stay in the order of their codes.
+    void spread() {
+        int start[kCodes + 2] = {0}, bucket[kCodes];
+        for (int k = 0; k < count_; ++k) {
+            bucket[k] = static_cast<int>(shares_[k] * count_);
+            ++start[bucket[k] + 1];
+        }
+        for (int b = 0; b < count_; ++b) start[b + 1] += start[b];
+        for (int k = 0; k < count_; ++k) order_[start[bucket[k]]++] = {shares_[k], k};
+    }
+
+    void insert() {
+        for (int k = 1; k < count_; ++k) {
+            Place place = order_[k];
+            int to = k;
+            for (; to > 0 && order_[to - 1].share > place.share; --to) order_[to] = order_[to - 1];
+            order_[to] = place;
+        }
+    }
+};
+
+}  // namespace dualboost

@@ -32,11 +32,11 @@ DUALBOOST_CLONES static void shares_of(const int64_t *positive, const int64_t *n
 class CategoryOrder {
 public:
     // The sums by code; the codes follow each other without gaps, missing last.
-    void take(const FeatureSums &sums) {
+    void take(const int64_t *positive, const int64_t *negative, const FeatureSums &sums) {
         count_ = sums.cuts + 1;
         missing_ = sums.missing;
-        std::copy_n(sums.positive, count_, positive_);
-        std::copy_n(sums.negative, count_, negative_);
+        std::copy_n(positive, count_, positive_);
+        std::copy_n(negative, count_, negative_);
         if (!missing_) return;
         positive_[count_] = sums.absent.positive;
         negative_[count_] = sums.absent.negative;
@@ -64,11 +64,37 @@ public:
     // The split after place `cut` of the order; code 0 goes left, so that a split has one name.
     Split split(int32_t feature, int cut, const LabelSums &left, const LabelSums &whole) const {
         bool turn = true;
-        for (int k = 0; k <= cut; ++k) turn &= code(k) != 0;
+        for (int k = 0; k <= cut; ++k) turn &= order_[k].entry != 0;
         Split split{{feature, -1, 0}, turn ? whole - left : left};
         for (int k = 0; k < count_; ++k)
-            if ((k > cut) != turn) put(split.mask, code(k));
+            if ((k > cut) != turn) put(split.mask, code(order_[k].entry));
         return split;
+    }
+
+    // The first split in the order whose edge ties with the largest, without the order: it ends with the last category in
+    // which label -1 is heavier. Only where each of those is needed, and the caller knows that the constant does not tie.
+    // Their shares are then below 1/2 after rounding, too, and the shares of the others are not.
+    bool split_by_signs(int32_t feature, const LabelSums &whole, Split &split) {
+        shares_of(positive_, negative_, count_, whole, shares_);
+        int last = -1;
+        for (int k = 0; k < count_; ++k) {
+            int64_t edge = positive_[k] - negative_[k];
+            if (edge < 0 && edge >= -kTie) return false;
+            if (edge < 0 && (last < 0 || shares_[k] >= shares_[last])) last = k;
+        }
+        if (last < 0) return false;
+        LabelSums left;
+        auto goes_left = [&](int k) { return shares_[k] < shares_[last] || (shares_[k] == shares_[last] && k <= last); };
+        bool turn = !goes_left(0);
+        split = {{feature, -1, 0}};
+        for (int k = 0; k < count_; ++k) {
+            bool inside = goes_left(k);
+            left.positive += inside ? positive_[k] : 0;
+            left.negative += inside ? negative_[k] : 0;
+            if (inside == turn) put(split.mask, code(k));
+        }
+        split.left = turn ? whole - left : left;
+        return true;
     }
 
 private:
@@ -82,10 +108,7 @@ private:
     int count_ = 0;
     bool missing_ = false;
 
-    int code(int place) const {
-        int entry = order_[place].entry;
-        return missing_ && entry == count_ - 1 ? kMissing : entry;
-    }
+    int code(int entry) const { return missing_ && entry == count_ - 1 ? kMissing : entry; }
 
     // As many buckets as categories: nearly sorted, and equal shares stay in the order of their codes.
     void spread() {

@@ -107,6 +107,15 @@ struct FeatureSums {
     LabelSums whole, absent;
     int64_t positive[kCodes], negative[kCodes];
 
+    // From sums by code, which may stand here.
+    void run(const int64_t *positive_of, const int64_t *negative_of) {
+        LabelSums sum;
+        for (int code = 0; code <= cuts; ++code) {
+            positive[code] = sum.positive += positive_of[code];
+            negative[code] = sum.negative += negative_of[code];
+        }
+    }
+
     LabelSums left(int cut, int missing_right) const {
         LabelSums sums{positive[cut], negative[cut]};
         return missing_right ? sums : LabelSums{sums.positive + absent.positive, sums.negative + absent.negative};

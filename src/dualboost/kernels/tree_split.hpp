@@ -35,9 +35,8 @@ public:
         cells_ = cells;
         whole_ = whole;
         threads_ = threads;
-        for_features([&](size_t j, FeatureSums &sums, CategoryOrder &order) {
-            found_[j] = categorical(j) ? best_subset(j, criterion, sums, order) : best_cut(j, criterion, sums, order);
-        });
+        room_.holds = kNone;
+        for_features([&](size_t j, Room &room) { found_[j] = best_of(j, criterion, room); });
     }
 
     // Of all stumps, the constant included.
@@ -48,7 +47,7 @@ public:
     }
 
     // The stump with the largest edge; none where no split raises the edge. Among equals the lowest index.
-    Split by_edge() const {
+    Split by_edge() {
         int64_t best = largest_edge();
         if (magnitude(whole_.edge()) >= best - kTie) return {};
         return first_reaching_edge(lowest([&](size_t j) { return found_[j].edge >= best - kTie; }), best);
@@ -87,9 +86,15 @@ public:
 
 private:
     static constexpr double kCostTie = static_cast<double>(kTie);
+    static constexpr size_t kNone = std::numeric_limits<size_t>::max();
     struct Place {
         size_t block;
         const Member *member;
+    };
+    struct Room {
+        FeatureSums sums;
+        CategoryOrder order;
+        size_t holds = kNone;  // whose running sums these are
     };
 
     const TreeLayout &layout_;
@@ -100,19 +105,19 @@ private:
     const int64_t *cells_ = nullptr;
     LabelSums whole_;
     int threads_ = 1;
+    Room room_;
 
     const Block &block(size_t b) const { return layout_.blocks[static_cast<int32_t>(b)]; }
 
     bool categorical(size_t j) const { return layout_.categorical(static_cast<size_t>(features_[j])); }
 
-    // work(j, room for sums, room for an order) for every feature.
+    // work(j, room) for every feature.
     template <class Work> void for_features(const Work &work) const {
         constexpr int64_t part = 16;
         int64_t count = static_cast<int64_t>(members_.size()), parts = (count + part - 1) / part;
         parallel(parts, count >= 64 ? threads_ : 1, [&](int64_t p) {
-            FeatureSums sums;
-            CategoryOrder order;
-            for (int64_t j = p * part; j < std::min(count, (p + 1) * part); ++j) work(static_cast<size_t>(j), sums, order);
+            Room room;
+            for (int64_t j = p * part; j < std::min(count, (p + 1) * part); ++j) work(static_cast<size_t>(j), room);
         });
     }
 
@@ -123,31 +128,32 @@ private:
         return std::min(best, cost_of(sums.positive, sums.negative, sums.cuts + 1, LabelSums{}, sums.whole));
     }
 
-    FeatureBest best_cut(size_t j, bool criterion, FeatureSums &sums, CategoryOrder &order) const {
-        load(j, sums, order);
-        FeatureBest best{sums.largest_edge()};
-        if (criterion) best.rough = lowest_of_sides(sums, rough_cost_of);
+    // The largest edge of a subset needs no order.
+    FeatureBest best_of(size_t j, bool criterion, Room &room) const {
+        load(j, room);
+        FeatureBest best{categorical(j) ? room.order.largest_edge() : room.sums.largest_edge()};
+        if (!criterion) return best;
+        if (categorical(j)) room.order.sort(room.sums);
+        best.rough = lowest_of_sides(room.sums, rough_cost_of);
         return best;
     }
 
-    // The edge needs no order.
-    FeatureBest best_subset(size_t j, bool criterion, FeatureSums &sums, CategoryOrder &order) const {
-        load(j, sums, order);
-        FeatureBest best{order.largest_edge()};
-        if (criterion) order.sort(sums);
-        if (criterion) best.rough = lowest_of_sides(sums, rough_cost_of);
-        return best;
-    }
-
-    // The exact criterion of the features whose rough one is at most this.
+    // The exact criterion of the features whose rough one is at most this: few, unless it is all.
     void find_costs(double most) {
-        for_features([&](size_t j, FeatureSums &sums, CategoryOrder &order) {
-            costs_[j] = HUGE_VAL;
-            if (found_[j].rough > most) return;
-            load(j, sums, order);
-            if (categorical(j)) order.sort(sums);
-            costs_[j] = lowest_of_sides(sums, lowest_cost_of);
-        });
+        auto asked = [&](size_t j) { return found_[j].rough <= most; };
+        auto find = [&](size_t j, Room &room) {
+            load_running(j, room);
+            costs_[j] = lowest_of_sides(room.sums, lowest_cost_of);
+        };
+        size_t few = 16, count = 0;
+        for (size_t j = 0; j < found_.size(); ++j) count += asked(j);
+        std::fill(costs_.begin(), costs_.end(), HUGE_VAL);
+        if (count > few)
+            return for_features([&](size_t j, Room &room) {
+                if (asked(j)) find(j, room);
+            });
+        for (size_t j = 0; j < found_.size(); ++j)
+            if (asked(j)) find(j, room_);
     }
 
     template <class Fine> size_t lowest(const Fine &fine) const {
@@ -157,25 +163,35 @@ private:
         return winner;
     }
 
-    Split first_reaching_edge(size_t j, int64_t best) const {
-        return first(j, static_cast<double>(best - magnitude(whole_.edge())),
+    Split first_reaching_edge(size_t j, int64_t best) {
+        double gain = static_cast<double>(best - magnitude(whole_.edge()));
+        Split split;
+        if (categorical(j) && split_by_signs(j, split)) {
+            split.gain = gain;
+            return split;
+        }
+        return first(j, gain,
                      [&](const FeatureSums &sums, const LabelSums &left) { return sums.edge(left) >= best - kTie; });
     }
 
-    Split first_reaching_cost(size_t j, double best) const {
+    Split first_reaching_cost(size_t j, double best) {
         return first(j, impurity(whole_.positive, whole_.negative) - best,
                      [&](const FeatureSums &sums, const LabelSums &left) { return sums.cost(left) <= best + kCostTie; });
     }
 
-    template <class Fine> Split first(size_t j, double gain, const Fine &fine) const {
+    bool split_by_signs(size_t j, Split &split) {
+        room_.holds = kNone;
+        load(j, room_);
+        return room_.order.split_by_signs(features_[j], whole_, split);
+    }
+
+    template <class Fine> Split first(size_t j, double gain, const Fine &fine) {
         Split split;
-        FeatureSums sums;
-        CategoryOrder order;
-        load(j, sums, order);
-        if (categorical(j)) order.sort(sums);
+        load_running(j, room_);
+        const FeatureSums &sums = room_.sums;
         sums.splits([&](int cut, int missing_right, const LabelSums &left) {
             if (!fine(sums, left)) return false;
-            split = categorical(j) ? order.split(features_[j], cut, left, whole_)
+            split = categorical(j) ? room_.order.split(features_[j], cut, left, whole_)
                                    : Split{{features_[j], cut, static_cast<uint8_t>(missing_right)}, left};
             split.gain = gain;
             return true;
@@ -185,34 +201,46 @@ private:
 
     // ---- sums of one feature --------------------
 
-    void load(size_t j, FeatureSums &sums, CategoryOrder &order) const {
+    // Running sums, of categories in their order.
+    void load_running(size_t j, Room &room) const {
+        if (room.holds == j) return;
+        load(j, room);
+        if (categorical(j)) room.order.sort(room.sums);
+        room.holds = j;
+    }
+
+    // Running sums, of categories the sums by code.
+    void load(size_t j, Room &room) const {
         const Place &place = members_[j];
+        FeatureSums &sums = room.sums;
         sums.cuts = place.member->cuts;
         sums.missing = place.member->missing;
         sums.whole = whole_;
-        int64_t absent_positive = load_label(place, cells_, whole_.positive, sums.positive);
-        int64_t absent_negative = load_label(place, cells_ + layout_.cells(), whole_.negative, sums.negative);
-        sums.absent = {absent_positive, absent_negative};
-        if (categorical(j)) return order.take(sums);
-        for (int64_t *label : {sums.positive, sums.negative}) accumulate(label, sums.cuts);
+        const int64_t *positive = by_code(place, cells_, whole_.positive, sums.positive, sums.absent.positive);
+        const int64_t *negative =
+            by_code(place, cells_ + layout_.cells(), whole_.negative, sums.negative, sums.absent.negative);
+        if (categorical(j))
+            room.order.take(positive, negative, sums);
+        else
+            sums.run(positive, negative);
     }
 
-    // The sums of one label by code; returns the weight of missing values.
-    int64_t load_label(const Place &place, const int64_t *plane, int64_t whole, int64_t *sums) const {
+    // The sums of one label by code, where they are or in `room`, and the weight of missing values.
+    const int64_t *by_code(const Place &place, const int64_t *plane, int64_t whole, int64_t *room, int64_t &absent) const {
         const Block &from = block(place.block);
         const int64_t *cells = plane + layout_.first_cell(place.block);
-        int cuts = place.member->cuts;
-        int64_t absent = 0;
         if (place.member->code_of) {
-            split_tuples(cells, place.member->code_of, from.bins, cuts + 1, sums);
-            absent = sums[kMissing];
-        } else if (from.codes) {
-            std::memcpy(sums, cells, static_cast<size_t>(cuts + 1) * sizeof(int64_t));
-            absent = cells[kMissing];
-        } else {
-            absent = load_sparse(from, cells, whole, sums);
+            room[kMissing] = 0;
+            split_tuples(cells, place.member->code_of, from.bins, place.member->cuts + 1, room);
+            absent = room[kMissing];
+            return room;
         }
-        return absent;
+        if (from.codes) {
+            absent = cells[kMissing];
+            return cells;
+        }
+        absent = load_sparse(from, cells, whole, room);
+        return room;
     }
 
     static int64_t load_sparse(const Block &from, const int64_t *cells, int64_t whole, int64_t *sums) {

@@ -46,12 +46,11 @@ public:
     // Turns what was taken into running sums in the order.
     void sort(FeatureSums &sums) {
         shares_of(positive_, negative_, count_, sums.whole, shares_);
-        spread();
-        insert();
+        arrange();
         LabelSums left;
         for (int k = 0; k < count_; ++k) {
-            sums.positive[k] = left.positive += positive_[order_[k].entry];
-            sums.negative[k] = left.negative += negative_[order_[k].entry];
+            sums.positive[k] = left.positive += positive_[order_[k]];
+            sums.negative[k] = left.negative += negative_[order_[k]];
         }
         sums.cuts = count_ - 1;
         sums.missing = false;
@@ -64,10 +63,10 @@ public:
     // The split after place `cut` of the order; code 0 goes left, so that a split has one name.
     Split split(int32_t feature, int cut, const LabelSums &left, const LabelSums &whole) const {
         bool turn = true;
-        for (int k = 0; k <= cut; ++k) turn &= order_[k].entry != 0;
+        for (int k = 0; k <= cut; ++k) turn &= order_[k] != 0;
         Split split{{feature, -1, 0}, turn ? whole - left : left};
         for (int k = 0; k < count_; ++k)
-            if ((k > cut) != turn) put(split.mask, code(order_[k].entry));
+            if ((k > cut) != turn) put(split.mask, code(order_[k]));
         return split;
     }
 
@@ -76,57 +75,74 @@ public:
     // Their shares are then below 1/2 after rounding, too, and the shares of the others are not.
     bool split_by_signs(int32_t feature, const LabelSums &whole, Split &split) {
         shares_of(positive_, negative_, count_, whole, shares_);
-        int last = -1;
+        int64_t closest = std::numeric_limits<int64_t>::min();
+        double highest = -1.0;
         for (int k = 0; k < count_; ++k) {
             int64_t edge = positive_[k] - negative_[k];
-            if (edge < 0 && edge >= -kTie) return false;
-            if (edge < 0 && (last < 0 || shares_[k] >= shares_[last])) last = k;
+            closest = std::max(closest, edge < 0 ? edge : closest);
+            highest = std::max(highest, edge < 0 ? shares_[k] : highest);
         }
-        if (last < 0) return false;
-        LabelSums left;
-        auto goes_left = [&](int k) { return shares_[k] < shares_[last] || (shares_[k] == shares_[last] && k <= last); };
+        if (closest >= -kTie || highest < 0.0) return false;
+        int last = 0;
+        for (int k = 0; k < count_; ++k) last = (positive_[k] < negative_[k]) & (shares_[k] == highest) ? k : last;
+        auto goes_left = [&](int k) { return (shares_[k] < highest) | ((shares_[k] == highest) & (k <= last)); };
         bool turn = !goes_left(0);
+        LabelSums left;
         split = {{feature, -1, 0}};
         for (int k = 0; k < count_; ++k) {
-            bool inside = goes_left(k);
-            left.positive += inside ? positive_[k] : 0;
-            left.negative += inside ? negative_[k] : 0;
-            if (inside == turn) put(split.mask, code(k));
+            int64_t inside = goes_left(k);
+            left.positive += -inside & positive_[k];
+            left.negative += -inside & negative_[k];
+            put_if(split.mask, code(k), (inside != 0) == turn);
         }
         split.left = turn ? whole - left : left;
         return true;
     }
 
 private:
-    struct Place {
-        double share;
-        int entry;
-    };
     int64_t positive_[kCodes], negative_[kCodes];
     double shares_[kCodes];
-    Place order_[kCodes];
+    uint8_t order_[kCodes];
     int count_ = 0;
     bool missing_ = false;
 
     int code(int entry) const { return missing_ && entry == count_ - 1 ? kMissing : entry; }
 
-    // As many buckets as categories: nearly sorted, and equal shares stay in the order of their codes.
-    void spread() {
-        int start[kCodes + 2] = {0}, bucket[kCodes];
-        for (int k = 0; k < count_; ++k) {
-            bucket[k] = static_cast<int>(shares_[k] * count_);
-            ++start[bucket[k] + 1];
+    // By share, and among equals by number. Twice as many buckets as categories leave little to do; then a share and the
+    // number in the place of its last bits are one word to sort by. Where those bits would have mattered, another pass.
+    void arrange() {
+        uint64_t words[kCodes];
+        spread(words);
+        for (int k = 1; k < count_; ++k) {
+            uint64_t word = words[k];
+            int to = k;
+            for (; to > 0 && words[to - 1] > word; --to) words[to] = words[to - 1];
+            words[to] = word;
         }
-        for (int b = 0; b < count_; ++b) start[b + 1] += start[b];
-        for (int k = 0; k < count_; ++k) order_[start[bucket[k]]++] = {shares_[k], k};
+        bool sorted = true;
+        for (int k = 0; k < count_; ++k) {
+            order_[k] = static_cast<uint8_t>(words[k]);
+            sorted &= k == 0 || shares_[order_[k - 1]] <= shares_[order_[k]];
+        }
+        if (sorted) return;
+        std::stable_sort(order_, order_ + count_, [this](uint8_t a, uint8_t b) {
+            return shares_[a] != shares_[b] ? shares_[a] < shares_[b] : a < b;
+        });
     }
 
-    void insert() {
-        for (int k = 1; k < count_; ++k) {
-            Place place = order_[k];
-            int to = k;
-            for (; to > 0 && order_[to - 1].share > place.share; --to) order_[to] = order_[to - 1];
-            order_[to] = place;
+    void spread(uint64_t *words) const {
+        uint16_t start[2 * kCodes + 2] = {0}, bucket[kCodes];
+        auto range = std::minmax_element(shares_, shares_ + count_);
+        double low = *range.first, width = *range.second - low, scale = width > 0.0 ? 2 * count_ / width : 0.0;
+        for (int k = 0; k < count_; ++k) {
+            bucket[k] = static_cast<uint16_t>(static_cast<int>((shares_[k] - low) * scale));
+            ++start[bucket[k] + 1];
+        }
+        for (int b = 0; b < 2 * count_; ++b) start[b + 1] = static_cast<uint16_t>(start[b + 1] + start[b]);
+        for (int k = 0; k < count_; ++k) {
+            uint64_t word;
+            std::memcpy(&word, &shares_[k], 8);
+            words[start[bucket[k]]++] = (word << 1 & ~uint64_t{255}) | static_cast<uint64_t>(k);
         }
     }
 };

@@ -230,7 +230,6 @@ private:
         const Block &from = block(place.block);
         const int64_t *cells = plane + layout_.first_cell(place.block);
         if (place.member->code_of) {
-            room[kMissing] = 0;
             split_tuples(cells, place.member->code_of, from.bins, place.member->cuts + 1, room);
             absent = room[kMissing];
             return room;

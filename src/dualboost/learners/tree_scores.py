@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,24 +23,23 @@ _MASK = (MISSING + 1) // 8  # bytes
 
 def as_arrays(trees: Sequence[Tree]) -> tuple[np.ndarray, np.ndarray]:
     """All nodes, one a row, and where each tree begins and the last one ends. Masks take eight more columns."""
-    listed = [node for tree in trees for node in tree]
+    listed = list(chain.from_iterable(trees))
     start = np.cumsum([0, *map(len, trees)], dtype=np.int64)
-    if not any(cut < 0 <= feature for feature, cut, _ in listed):
-        return np.array(listed, dtype=np.int32).reshape(-1, 3), start
-    plain: list[int] = []
-    words = bytearray(_MASK * len(listed))
-    for j, (feature, cut, side) in enumerate(listed):
-        masked = cut < 0 <= feature
-        plain += (feature, cut, 0 if masked else side)
-        if masked:
-            words[_MASK * j : _MASK * (j + 1)] = side.to_bytes(_MASK, "little")
-    masks = np.frombuffer(words, dtype=np.int32).reshape(len(listed), -1)
-    return np.concatenate([np.array(plain, dtype=np.int32).reshape(-1, 3), masks], axis=1), start
+    numbers = list(chain.from_iterable(listed))
+    masked = [j for j, (feature, cut, _) in enumerate(listed) if cut < 0 <= feature]
+    words = bytearray(_MASK * len(listed) if masked else 0)
+    for j in masked:
+        words[_MASK * j : _MASK * (j + 1)] = numbers[3 * j + 2].to_bytes(_MASK, "little")
+        numbers[3 * j + 2] = 0
+    nodes = np.array(numbers, dtype=np.int32).reshape(-1, 3)
+    if not masked:
+        return nodes, start
+    return np.concatenate([nodes, np.frombuffer(words, dtype=np.int32).reshape(len(listed), -1)], axis=1), start
 
 
 def as_trees(nodes: np.ndarray, start: np.ndarray) -> list[Tree]:
     """The trees of these arrays again."""
-    listed: list[tuple] = [tuple(node) for node in nodes[:, :3].tolist()]
+    listed: list[tuple] = list(zip(*nodes[:, :3].T.tolist(), strict=True))
     words = nodes[:, 3:].tobytes()  # empty where no tree has a mask
     for j, (feature, cut, _) in enumerate(listed if words else ()):
         if cut < 0 <= feature:

@@ -83,8 +83,8 @@ public:
             highest = std::max(highest, edge < 0 ? shares_[k] : highest);
         }
         if (closest >= -kTie || highest < 0.0) return false;
-        int last = 0;
-        for (int k = 0; k < count_; ++k) last = (positive_[k] < negative_[k]) & (shares_[k] == highest) ? k : last;
+        int last = count_ - 1;
+        while (shares_[last] != highest || positive_[last] >= negative_[last]) --last;
         auto goes_left = [&](int k) { return (shares_[k] < highest) | ((shares_[k] == highest) & (k <= last)); };
         bool turn = !goes_left(0);
         LabelSums left;
@@ -132,8 +132,12 @@ private:
 
     void spread(uint64_t *words) const {
         uint16_t start[2 * kCodes + 2] = {0}, bucket[kCodes];
-        auto range = std::minmax_element(shares_, shares_ + count_);
-        double low = *range.first, width = *range.second - low, scale = width > 0.0 ? 2 * count_ / width : 0.0;
+        double low = shares_[0], high = shares_[0];
+        for (int k = 1; k < count_; ++k) {
+            low = std::min(low, shares_[k]);
+            high = std::max(high, shares_[k]);
+        }
+        double scale = high > low ? 2 * count_ / (high - low) : 0.0;
         for (int k = 0; k < count_; ++k) {
             bucket[k] = static_cast<uint16_t>(static_cast<int>((shares_[k] - low) * scale));
             ++start[bucket[k] + 1];

@@ -35,8 +35,17 @@ public:
         cells_ = cells;
         whole_ = whole;
         threads_ = threads;
-        room_.holds = kNone;
-        for_features([&](size_t j, Room &room) { found_[j] = best_of(j, criterion, room); });
+        kept().holds = spare().holds = kNone;
+        if (in_parts())
+            return for_features([&](size_t j, Room &room) { found_[j] = best_of(j, criterion, room); });
+        float lowest = HUGE_VALF;
+        for (size_t j = 0; j < found_.size(); ++j) {
+            found_[j] = best_of(j, criterion, spare());
+            if (!(found_[j].rough < lowest)) continue;
+            lowest = found_[j].rough;
+            spare().holds = j;
+            kept_ = 1 - kept_;
+        }
     }
 
     // Of all stumps, the constant included.
@@ -105,7 +114,12 @@ private:
     const int64_t *cells_ = nullptr;
     LabelSums whole_;
     int threads_ = 1;
-    Room room_;
+    Room rooms_[2];
+    int kept_ = 0;  // the room of what may be the best by the criterion; the other one is for all that passes
+
+    Room &kept() { return rooms_[kept_]; }
+    Room &spare() { return rooms_[1 - kept_]; }
+    bool in_parts() const { return threads_ > 1 && members_.size() >= 64; }
 
     const Block &block(size_t b) const { return layout_.blocks[static_cast<int32_t>(b)]; }
 
@@ -115,7 +129,7 @@ private:
     template <class Work> void for_features(const Work &work) const {
         constexpr int64_t part = 16;
         int64_t count = static_cast<int64_t>(members_.size()), parts = (count + part - 1) / part;
-        parallel(parts, count >= 64 ? threads_ : 1, [&](int64_t p) {
+        parallel(parts, in_parts() ? threads_ : 1, [&](int64_t p) {
             Room room;
             for (int64_t j = p * part; j < std::min(count, (p + 1) * part); ++j) work(static_cast<size_t>(j), room);
         });
@@ -153,7 +167,7 @@ private:
                 if (asked(j)) find(j, room);
             });
         for (size_t j = 0; j < found_.size(); ++j)
-            if (asked(j)) find(j, room_);
+            if (asked(j)) find(j, kept());
     }
 
     template <class Fine> size_t lowest(const Fine &fine) const {
@@ -170,28 +184,27 @@ private:
             split.gain = gain;
             return split;
         }
-        return first(j, gain,
+        return first(j, gain, spare(),
                      [&](const FeatureSums &sums, const LabelSums &left) { return sums.edge(left) >= best - kTie; });
     }
 
     Split first_reaching_cost(size_t j, double best) {
-        return first(j, impurity(whole_.positive, whole_.negative) - best,
+        return first(j, impurity(whole_.positive, whole_.negative) - best, kept(),
                      [&](const FeatureSums &sums, const LabelSums &left) { return sums.cost(left) <= best + kCostTie; });
     }
 
     bool split_by_signs(size_t j, Split &split) {
-        room_.holds = kNone;
-        load(j, room_);
-        return room_.order.split_by_signs(features_[j], whole_, split);
+        load(j, spare());
+        return spare().order.split_by_signs(features_[j], whole_, split);
     }
 
-    template <class Fine> Split first(size_t j, double gain, const Fine &fine) {
+    template <class Fine> Split first(size_t j, double gain, Room &room, const Fine &fine) const {
         Split split;
-        load_running(j, room_);
-        const FeatureSums &sums = room_.sums;
+        load_running(j, room);
+        const FeatureSums &sums = room.sums;
         sums.splits([&](int cut, int missing_right, const LabelSums &left) {
             if (!fine(sums, left)) return false;
-            split = categorical(j) ? room_.order.split(features_[j], cut, left, whole_)
+            split = categorical(j) ? room.order.split(features_[j], cut, left, whole_)
                                    : Split{{features_[j], cut, static_cast<uint8_t>(missing_right)}, left};
             split.gain = gain;
             return true;
@@ -213,6 +226,7 @@ private:
     void load(size_t j, Room &room) const {
         const Place &place = members_[j];
         FeatureSums &sums = room.sums;
+        room.holds = kNone;
         sums.cuts = place.member->cuts;
         sums.missing = place.member->missing;
         sums.whole = whole_;

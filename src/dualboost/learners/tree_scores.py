@@ -26,15 +26,14 @@ def as_arrays(trees: Sequence[Tree]) -> tuple[np.ndarray, np.ndarray]:
     listed = list(chain.from_iterable(trees))
     start = np.cumsum([0, *map(len, trees)], dtype=np.int64)
     numbers = list(chain.from_iterable(listed))
-    masked = [j for j, (feature, cut, _) in enumerate(listed) if cut < 0 <= feature]
-    words = bytearray(_MASK * len(listed) if masked else 0)
-    for j in masked:
-        words[_MASK * j : _MASK * (j + 1)] = numbers[3 * j + 2].to_bytes(_MASK, "little")
-        numbers[3 * j + 2] = 0
+    masked = [cut < 0 <= feature for feature, cut, _ in listed]
+    if not any(masked):
+        return np.array(numbers, dtype=np.int32).reshape(-1, 3), start
+    none = bytes(_MASK)
+    words = [node[2].to_bytes(_MASK, "little") if mask else none for node, mask in zip(listed, masked, strict=True)]
+    numbers[2::3] = [0 if mask else node[2] for node, mask in zip(listed, masked, strict=True)]
     nodes = np.array(numbers, dtype=np.int32).reshape(-1, 3)
-    if not masked:
-        return nodes, start
-    return np.concatenate([nodes, np.frombuffer(words, dtype=np.int32).reshape(len(listed), -1)], axis=1), start
+    return np.concatenate([nodes, np.frombuffer(b"".join(words), dtype=np.int32).reshape(len(listed), -1)], axis=1), start
 
 
 def as_trees(nodes: np.ndarray, start: np.ndarray) -> list[Tree]:

@@ -6,9 +6,8 @@
 // The last split of a path has no followers: it is the stump of largest edge among the node's rows.
 #pragma once
 
-#include "tree_histograms.hpp"
-
 #include "tree_categories.hpp"
+#include "tree_histograms.hpp"
 
 namespace dualboost {
 

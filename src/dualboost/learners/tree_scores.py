@@ -32,8 +32,9 @@ def as_arrays(trees: Sequence[Tree]) -> tuple[np.ndarray, np.ndarray]:
     none = bytes(_MASK)
     words = [node[2].to_bytes(_MASK, "little") if mask else none for node, mask in zip(listed, masked, strict=True)]
     numbers[2::3] = [0 if mask else node[2] for node, mask in zip(listed, masked, strict=True)]
-    nodes = np.array(numbers, dtype=np.int32).reshape(-1, 3)
-    return np.concatenate([nodes, np.frombuffer(b"".join(words), dtype=np.int32).reshape(len(listed), -1)], axis=1), start
+    plain = np.array(numbers, dtype=np.int32).reshape(-1, 3)
+    masks = np.frombuffer(b"".join(words), dtype=np.int32).reshape(len(listed), -1)
+    return np.concatenate([plain, masks], axis=1), start
 
 
 def as_trees(nodes: np.ndarray, start: np.ndarray) -> list[Tree]:

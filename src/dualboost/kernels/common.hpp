@@ -19,6 +19,7 @@
 // Hot loops are compiled twice, for AVX2 and for any x86-64, and the loader picks: one wheel runs everywhere.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define DUALBOOST_CLONES __attribute__((target_clones("avx2", "default")))
+#define DUALBOOST_AVX2_AT_RUN_TIME  // code for AVX2 can be written, and chosen when it runs
 #else
 #define DUALBOOST_CLONES
 #endif

@@ -206,7 +206,7 @@ private:
         fewer.cells = take_cells();
         more.cells = take_cells();
         histograms_.fill(rows_of(fewer), fewer.cells.data(), threads_);
-        subtract_cells(whole.data(), fewer.cells.data(), histograms_.size(), more.cells.data());
+        histograms_.subtract(whole.data(), fewer.cells.data(), more.cells.data());
         for (GrowingNode *node : {&left, &right}) {
             look(*node);
             if (last_split(*node)) give_cells(*node);

@@ -57,12 +57,13 @@ public:
     explicit TreeHistograms(const TreeLayout &layout) : layout_(layout) {
         for (int32_t block : layout.full_blocks()) codes_.push_back(layout.blocks[block].codes);
         panels_ = (codes_.size() + kTreePanel - 1) / kTreePanel;
+        for (size_t b = 0; b < layout.blocks.size(); ++b) use_cells_of(b);
     }
 
     size_t size() const { return 2 * layout_.cells(); }
 
     void fill(const NodeRows &node, int64_t *cells, int threads) const {
-        std::fill(cells, cells + size(), 0);
+        for_used([&](size_t first, size_t count) { std::fill_n(cells + first, count, 0); });
         int64_t tasks = 2 * static_cast<int64_t>(panels_ + (layout_.any_sparse() ? 1 : 0));
         bool worth = node.size() * static_cast<int64_t>(codes_.size() + 1) >= kWorthTreeThreads;
         parallel(tasks, worth ? threads : 1, [&](int64_t task) {
@@ -73,10 +74,41 @@ public:
         });
     }
 
+    // The rows of a whole less those of a part.
+    void subtract(const int64_t *whole, const int64_t *part, int64_t *out) const {
+        for_used([&](size_t first, size_t n) { subtract_cells(whole + first, part + first, n, out + first); });
+    }
+
 private:
+    struct Cells {
+        size_t first, count;
+    };
+
     const TreeLayout &layout_;
     std::vector<const uint8_t *> codes_;  // of the blocks in full, which come first
     size_t panels_;
+    std::vector<Cells> used_;  // of one label; codes that do not occur have cells that nobody looks at
+
+    void use_cells_of(size_t b) {
+        const Block &block = layout_.blocks[static_cast<int32_t>(b)];
+        size_t first = static_cast<size_t>(layout_.first_cell(b)), bins = static_cast<size_t>(block.bins);
+        constexpr size_t many = kCodes * 3 / 4;  // from here on the gap is too short to be worth a jump
+        if (!block.codes || bins >= many) return use({first, block.codes ? size_t{kCodes} : bins + 1});
+        use({first, bins});
+        use({first + kMissing, 1});
+    }
+
+    void use(Cells more) {
+        if (!used_.empty() && used_.back().first + used_.back().count == more.first)
+            used_.back().count += more.count;
+        else
+            used_.push_back(more);
+    }
+
+    template <class Work> void for_used(const Work &work) const {
+        for (size_t plane : {size_t{0}, layout_.cells()})
+            for (const Cells &cells : used_) work(plane + cells.first, cells.count);
+    }
 
     void add(size_t panel, const int32_t *rows, const int64_t *weights, int64_t n, int64_t *plane) const {
         if (panel == panels_) return add_exceptions(rows, weights, n, plane);

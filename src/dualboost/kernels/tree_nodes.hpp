@@ -1,7 +1,7 @@
 // Trees as lists of nodes in preorder, and what they say about a block of coded rows: all splits at once, by masks.
 #pragma once
 
-#include "code_mask.hpp"
+#include "mask_sides.hpp"
 
 namespace dualboost {
 
@@ -11,7 +11,6 @@ namespace dualboost {
 struct TreeNode {
     int32_t feature, cut, missing_right;
     CodeMask mask{};
-    int32_t table = -1;  // of a mask, in its forest
 
     bool leaf() const { return feature < 0; }
     bool by_mask() const { return feature >= 0 && cut < 0; }
@@ -33,7 +32,6 @@ class Forest {
 public:
     static constexpr size_t kDeepest = 1024;  // more than any tree has that is grown here
     static constexpr size_t kPlain = 3, kMasked = kPlain + sizeof(CodeMask) / sizeof(int32_t);  // columns of nodes
-    using Table = std::array<uint8_t, kCodes>;  // 255 for the codes that go right, else 0
 
     Forest(const NodeGrid &nodes, const Vector<const int64_t> &start)
         : Forest(nodes, std::vector<int64_t>(start.data(), start.data() + start.shape(0))) {}
@@ -54,20 +52,19 @@ public:
                     "a split needs a cut between 0 and 254, a leaf a vote of -1 or +1");
             if (nodes_[j].by_mask()) std::memcpy(nodes_[j].mask.data(), row + kPlain, sizeof(CodeMask));
         }
-        finish();
+        check_shapes();
     }
 
     // One tree.
     explicit Forest(std::vector<TreeNode> tree)
         : start_{0, static_cast<int64_t>(tree.size())}, nodes_(std::move(tree)) {
-        finish();
+        check_shapes();
     }
 
     size_t size() const { return start_.size() - 1; }
     size_t levels() const { return levels_; }  // masks that are open at once, at most
     const TreeNode *tree(size_t t) const { return nodes_.data() + start_[t]; }
     const std::vector<TreeNode> &nodes() const { return nodes_; }
-    const uint8_t *table(const TreeNode &node) const { return tables_[static_cast<size_t>(node.table)].data(); }
 
     // The features that occur, ascending; their nodes are renumbered to places in this list.
     std::vector<int32_t> number_features() {
@@ -85,18 +82,10 @@ public:
 private:
     std::vector<int64_t> start_;
     std::vector<TreeNode> nodes_;
-    std::vector<Table> tables_;
     size_t levels_ = 1;
 
-    void finish() {
+    void check_shapes() {
         for (size_t t = 0; t < size(); ++t) check_shape(t);
-        for (TreeNode &node : nodes_) {
-            if (!node.by_mask()) continue;
-            node.table = static_cast<int32_t>(tables_.size());
-            tables_.emplace_back();
-            for (int code = 0; code < kCodes; ++code)
-                tables_.back()[static_cast<size_t>(code)] = holds(node.mask, code) ? 255 : 0;
-        }
     }
 
     void check_shape(size_t t) {
@@ -132,15 +121,7 @@ DUALBOOST_CLONES static void twig_mask(const uint8_t *codes, uint8_t cut, uint8_
     }
 }
 
-// The same two for a split of categories: a table of 255 and 0 is read first, so that the rest is done on many at once.
-inline void read_table(const uint8_t *__restrict codes, const uint8_t *__restrict table, int n, uint8_t *__restrict right) {
-    int i = 0;
-    for (; i + 8 <= n; i += 8)
-#pragma GCC unroll 8
-        for (int k = 0; k < 8; ++k) right[i + k] = table[codes[i + k]];
-    for (; i < n; ++i) right[i] = table[codes[i]];
-}
-
+// The same two for a split of categories, whose sides are read first.
 DUALBOOST_CLONES static void part_sides(const uint8_t *right, int n, uint8_t *here, uint8_t *left) {
     for (int i = 0; i < n; ++i) {
         left[i] = static_cast<uint8_t>(here[i] & ~right[i]);
@@ -152,19 +133,6 @@ DUALBOOST_CLONES static void twig_sides(const uint8_t *right, uint8_t flip, int 
                                         uint8_t *positive) {
     for (int i = 0; i < n; ++i)
         positive[i] = static_cast<uint8_t>(positive[i] | (here[i] & (right[i] ^ flip)));
-}
-
-inline void part_by_table(const uint8_t *codes, const uint8_t *table, int n, uint8_t *here, uint8_t *left) {
-    uint8_t right[kTreeBlock];
-    read_table(codes, table, n, right);
-    part_sides(right, n, here, left);
-}
-
-inline void twig_by_table(const uint8_t *codes, const uint8_t *table, uint8_t flip, int n, const uint8_t *here,
-                          uint8_t *positive) {
-    uint8_t right[kTreeBlock];
-    read_table(codes, table, n, right);
-    twig_sides(right, flip, n, here, positive);
 }
 
 DUALBOOST_CLONES static void join_mask(const uint8_t *here, int n, uint8_t *positive) {
@@ -204,20 +172,26 @@ public:
 private:
     const Forest &forest_;
     std::vector<uint8_t> stack_;
+    uint8_t right_[kTreeBlock];
 
-    void part(const TreeNode &node, const uint8_t *const *codes, int n, uint8_t *top) const {
+    const uint8_t *right_of(const uint8_t *column, const CodeMask &mask, int n) {
+        read_sides(column, mask, n, right_);
+        return right_;
+    }
+
+    void part(const TreeNode &node, const uint8_t *const *codes, int n, uint8_t *top) {
         const uint8_t *column = codes[node.feature];
         if (node.by_mask())
-            part_by_table(column, forest_.table(node), n, top, top + kTreeBlock);
+            part_sides(right_of(column, node.mask, n), n, top, top + kTreeBlock);
         else
             part_mask(column, static_cast<uint8_t>(node.cut), node.last(), n, top, top + kTreeBlock);
     }
 
     void end(const TreeNode &node, uint8_t flip, const uint8_t *const *codes, int n, const uint8_t *here,
-             uint8_t *positive) const {
+             uint8_t *positive) {
         const uint8_t *column = codes[node.feature];
         if (node.by_mask())
-            twig_by_table(column, forest_.table(node), flip, n, here, positive);
+            twig_sides(right_of(column, node.mask, n), flip, n, here, positive);
         else
             twig_mask(column, static_cast<uint8_t>(node.cut), node.last(), flip, n, here, positive);
     }

@@ -6,171 +6,15 @@
 // The last split of a path has no followers: it is the stump of largest edge among the node's rows.
 #pragma once
 
+#include "tree_categories.hpp"
 #include "tree_histograms.hpp"
-#include "tree_nodes.hpp"
 
 namespace dualboost {
 
-struct LabelSums {
-    int64_t positive = 0, negative = 0;
-
-    int64_t mass() const { return positive + negative; }
-    int64_t edge() const { return positive - negative; }
-    bool pure() const { return positive == 0 || negative == 0; }
-    LabelSums operator-(const LabelSums &other) const { return {positive - other.positive, negative - other.negative}; }
-};
-
-struct Split {
-    Stump stump{-1, 0, 0};
-    LabelSums left{};
-    double gain = 0.0;  // by the criterion, or of the edge
-    CodeMask mask{};    // of categories, where the cut is -1
-
-    bool exists() const { return stump.feature >= 0; }
-    TreeNode node() const { return {stump.feature, stump.cut, stump.missing_right, mask}; }
-};
-
-DUALBOOST_INLINE double impurity(int64_t positive, int64_t negative) {
-    return std::sqrt(static_cast<double>(positive) * static_cast<double>(negative));
-}
-
-// The largest edge and the lowest criterion of the first `count` cuts of a feature, whose left sides gain `more`. The
-// bits are those of one cut after the other, but first all become doubles, then several roots are taken side by side.
-DUALBOOST_CLONES static int64_t largest_edge_of(const int64_t *positive, const int64_t *negative, int count,
-                                                LabelSums more, LabelSums whole) {
-    int64_t best = 0, shift = more.edge(), all = whole.edge();
-    for (int cut = 0; cut < count; ++cut) {
-        int64_t left = positive[cut] - negative[cut] + shift, right = all - left;
-        int64_t edge = (left < 0 ? -left : left) + (right < 0 ? -right : right);
-        best = edge > best ? edge : best;
-    }
-    return best;
-}
-
-DUALBOOST_CLONES static double lowest_cost_of(const int64_t *positive, const int64_t *negative, int count,
-                                              LabelSums more, LabelSums whole) {
-    constexpr int kLanes = 8;
-    double p[kCodes + kLanes], n[kCodes + kLanes], other_p[kCodes + kLanes], other_n[kCodes + kLanes], best[kLanes];
-    for (int cut = 0; cut < count; ++cut) {
-        p[cut] = static_cast<double>(positive[cut] + more.positive);
-        n[cut] = static_cast<double>(negative[cut] + more.negative);
-        other_p[cut] = static_cast<double>(whole.positive - more.positive - positive[cut]);
-        other_n[cut] = static_cast<double>(whole.negative - more.negative - negative[cut]);
-    }
-    for (int cut = count; cut < count + kLanes; ++cut) p[cut] = n[cut] = other_p[cut] = other_n[cut] = 0.0;
-    for (int k = 0; k < kLanes; ++k) best[k] = HUGE_VAL;
-    for (int first = 0; first < count; first += kLanes)
-        for (int k = 0; k < kLanes; ++k) {
-            int cut = first + k;
-            double cost = std::sqrt(p[cut] * n[cut]) + std::sqrt(other_p[cut] * other_n[cut]);
-            bool fine = (p[cut] + n[cut] > 0.0) & (other_p[cut] + other_n[cut] > 0.0);
-            cost = fine ? cost : HUGE_VAL;
-            best[k] = cost < best[k] ? cost : best[k];
-        }
-    return *std::min_element(best, best + kLanes);
-}
-
-// The sums left of each cut of one feature in one node; entry `cuts` is all that is present.
-struct FeatureSums {
-    int cuts = 0;
-    bool missing = false;
-    LabelSums whole, absent;
-    int64_t positive[kCodes], negative[kCodes];
-
-    LabelSums left(int cut, int missing_right) const {
-        LabelSums sums{positive[cut], negative[cut]};
-        return missing_right ? sums : LabelSums{sums.positive + absent.positive, sums.negative + absent.negative};
-    }
-
-    // Calls visit(cut, missing_right, sums on the left) in index order until it returns true.
-    template <class Visit> void splits(const Visit &visit) const {
-        for (int cut = 0; cut <= cuts; ++cut) {
-            if (cut < cuts && visit(cut, 0, left(cut, 0))) return;
-            if (missing && visit(cut, 1, left(cut, 1))) return;
-        }
-    }
-
-    // The criterion of a split; one that leaves a side without weight is none.
-    double cost(const LabelSums &left) const {
-        LabelSums right = whole - left;
-        if (left.mass() == 0 || right.mass() == 0) return HUGE_VAL;
-        return impurity(left.positive, left.negative) + impurity(right.positive, right.negative);
-    }
-
-    int64_t edge(const LabelSums &left) const { return magnitude(left.edge()) + magnitude((whole - left).edge()); }
-};
-
-// Categories in the order of their share of label +1: of all subsets, the best by a concave criterion are the first ones
-// in this order (Breiman, Friedman, Olshen and Stone, 1984), and so are the best by the edge. A category without weight in
-// this node has the share of the whole node.
-class CategoryOrder {
-public:
-    // The sums by code; the codes follow each other without gaps, missing last.
-    void take(const FeatureSums &sums) {
-        count_ = 0;
-        for (int code = 0; code <= sums.cuts; ++code) take(code, {sums.positive[code], sums.negative[code]}, sums.whole);
-        if (sums.missing) take(kMissing, sums.absent, sums.whole);
-    }
-
-    // Turns what was taken into running sums in the order.
-    void sort(FeatureSums &sums) {
-        std::sort(order_, order_ + count_, [](const Place &a, const Place &b) {
-            return a.share != b.share ? a.share < b.share : a.entry < b.entry;
-        });
-        LabelSums left;
-        for (int k = 0; k < count_; ++k) {
-            const LabelSums &own = entries_[order_[k].entry].sums;
-            sums.positive[k] = left.positive += own.positive;
-            sums.negative[k] = left.negative += own.negative;
-        }
-        sums.cuts = count_ - 1;
-        sums.missing = false;
-        sums.absent = {};
-    }
-
-    // The largest edge of all subsets, exactly: the shares are rounded, the signs of the sums are not.
-    int64_t largest_edge() const {
-        int64_t sum = 0;
-        for (int k = 0; k < count_; ++k) sum += magnitude(entries_[k].sums.edge());
-        return sum;
-    }
-
-    // The split after place `cut` of the order; code 0 goes left, so that a split has one name.
-    Split split(int32_t feature, int cut, const LabelSums &left, const LabelSums &whole) const {
-        bool turn = true;
-        for (int k = 0; k <= cut; ++k) turn &= entries_[order_[k].entry].code != 0;
-        Split split{{feature, -1, 0}, turn ? whole - left : left};
-        for (int k = 0; k < count_; ++k)
-            if ((k > cut) != turn) put(split.mask, entries_[order_[k].entry].code);
-        return split;
-    }
-
-private:
-    struct Entry {  // by code
-        int code;
-        LabelSums sums;
-    };
-    struct Place {  // in the order
-        double share;
-        int entry;
-    };
-    Entry entries_[kCodes];
-    Place order_[kCodes];
-    int count_ = 0;
-
-    void take(int code, const LabelSums &sums, const LabelSums &whole) {
-        const LabelSums &known = sums.mass() > 0 ? sums : whole;
-        double share = static_cast<double>(known.positive) / static_cast<double>(std::max<int64_t>(known.mass(), 1));
-        entries_[count_] = {code, sums};
-        order_[count_] = {share, count_};
-        ++count_;
-    }
-};
-
 // What the scan of a node finds for each feature.
 struct FeatureBest {
-    int64_t edge;
-    double cost;
+    int64_t edge = 0;
+    float rough = HUGE_VALF;  // the criterion, nearly
 };
 
 class SplitFinder {
@@ -182,20 +26,25 @@ public:
                 features_.push_back(members_.back().member->feature);
             }
         found_.resize(members_.size());
+        costs_.resize(members_.size());
     }
 
     // Looks at every feature of a node; `criterion` tells whether more than the edges is wanted.
     void scan(const int64_t *cells, const LabelSums &whole, bool criterion, int threads) {
         cells_ = cells;
         whole_ = whole;
-        constexpr int64_t part = 16;
-        int64_t count = static_cast<int64_t>(members_.size()), parts = (count + part - 1) / part;
-        parallel(parts, count >= 64 ? threads : 1, [&](int64_t p) {
-            FeatureSums sums;
-            CategoryOrder order;
-            for (int64_t j = p * part; j < std::min(count, (p + 1) * part); ++j)
-                found_[static_cast<size_t>(j)] = best_of(static_cast<size_t>(j), criterion, sums, order);
-        });
+        threads_ = threads;
+        kept().holds = spare().holds = kNone;
+        if (in_parts())
+            return for_features([&](size_t j, Room &room) { found_[j] = best_of(j, criterion, room); });
+        float lowest = HUGE_VALF;
+        for (size_t j = 0; j < found_.size(); ++j) {
+            found_[j] = best_of(j, criterion, spare());
+            if (!(found_[j].rough < lowest)) continue;
+            lowest = found_[j].rough;
+            spare().holds = j;
+            kept_ = 1 - kept_;
+        }
     }
 
     // Of all stumps, the constant included.
@@ -206,23 +55,28 @@ public:
     }
 
     // The stump with the largest edge; none where no split raises the edge. Among equals the lowest index.
-    Split by_edge() const {
+    Split by_edge() {
         int64_t best = largest_edge();
         if (magnitude(whole_.edge()) >= best - kTie) return {};
-        return first_reaching_edge(lowest([&](const FeatureBest &found) { return found.edge >= best - kTie; }), best);
+        return first_reaching_edge(lowest([&](size_t j) { return found_[j].edge >= best - kTie; }), best);
     }
 
-    // The split with the lowest criterion. Among equals the lowest index.
-    Split by_criterion() const {
+    // The split with the lowest criterion. Among equals the lowest index. Only features that nearly have it are computed in
+    // full: both that one and theirs may be off by the share of a rough cost.
+    Split by_criterion() {
         double best = HUGE_VAL;
-        for (const FeatureBest &found : found_) best = std::min(best, found.cost);
+        for (const FeatureBest &found : found_) best = std::min(best, static_cast<double>(found.rough));
+        find_costs(best + 2.0 * kRoughShare * static_cast<double>(whole_.mass()) + 2.0 * kCostTie);
+        best = HUGE_VAL;
+        for (double cost : costs_) best = std::min(best, cost);
         if (!(best < HUGE_VAL)) return {};
-        return first_reaching_cost(lowest([&](const FeatureBest &found) { return found.cost <= best + kCostTie; }), best);
+        return first_reaching_cost(lowest([&](size_t j) { return costs_[j] <= best + kCostTie; }), best);
     }
 
     // The best splits of the k best features, best first.
-    std::vector<Split> best_features(size_t k, bool criterion) const {
-        auto worth = [&](size_t j) { return criterion ? -found_[j].cost : static_cast<double>(found_[j].edge); };
+    std::vector<Split> best_features(size_t k, bool criterion) {
+        if (criterion) find_costs(HUGE_VAL);
+        auto worth = [&](size_t j) { return criterion ? -costs_[j] : static_cast<double>(found_[j].edge); };
         double least = criterion ? -HUGE_VAL : static_cast<double>(magnitude(whole_.edge()) + kTie);
         std::vector<size_t> order;
         for (size_t j = 0; j < found_.size(); ++j)
@@ -233,72 +87,123 @@ public:
         std::vector<Split> splits;
         for (size_t place = 0; place < std::min(k, order.size()); ++place) {
             size_t j = order[place];
-            splits.push_back(criterion ? first_reaching_cost(j, found_[j].cost) : first_reaching_edge(j, found_[j].edge));
+            splits.push_back(criterion ? first_reaching_cost(j, costs_[j]) : first_reaching_edge(j, found_[j].edge));
         }
         return splits;
     }
 
 private:
     static constexpr double kCostTie = static_cast<double>(kTie);
+    static constexpr size_t kNone = std::numeric_limits<size_t>::max();
     struct Place {
         size_t block;
         const Member *member;
+    };
+    struct Room {
+        FeatureSums sums;
+        CategoryOrder order;
+        size_t holds = kNone;  // whose running sums these are
     };
 
     const TreeLayout &layout_;
     std::vector<Place> members_;
     std::vector<int32_t> features_;
     std::vector<FeatureBest> found_;
+    std::vector<double> costs_;  // of the criterion, exactly; infinite where it was not asked for
     const int64_t *cells_ = nullptr;
     LabelSums whole_;
+    int threads_ = 1;
+    Room rooms_[2];
+    int kept_ = 0;  // the room of what may be the best by the criterion; the other one is for all that passes
+
+    Room &kept() { return rooms_[kept_]; }
+    Room &spare() { return rooms_[1 - kept_]; }
+    bool in_parts() const { return threads_ > 1 && members_.size() >= 64; }
 
     const Block &block(size_t b) const { return layout_.blocks[static_cast<int32_t>(b)]; }
 
     bool categorical(size_t j) const { return layout_.categorical(static_cast<size_t>(features_[j])); }
 
-    FeatureBest best_of(size_t j, bool criterion, FeatureSums &sums, CategoryOrder &order) const {
-        load(j, sums, order);
-        FeatureBest best{categorical(j) ? order.largest_edge() : 0, HUGE_VAL};
-        if (categorical(j) && !criterion) return best;
-        if (categorical(j)) order.sort(sums);
-        consider(sums, sums.cuts, sums.absent, criterion, best);
-        if (sums.missing) consider(sums, sums.cuts + 1, {}, criterion, best);
+    // work(j, room) for every feature.
+    template <class Work> void for_features(const Work &work) const {
+        constexpr int64_t part = 16;
+        int64_t count = static_cast<int64_t>(members_.size()), parts = (count + part - 1) / part;
+        parallel(parts, in_parts() ? threads_ : 1, [&](int64_t p) {
+            Room room;
+            for (int64_t j = p * part; j < std::min(count, (p + 1) * part); ++j) work(static_cast<size_t>(j), room);
+        });
+    }
+
+    // Of all cuts, with the missing values on either side.
+    template <class Cost> static auto lowest_of_sides(const FeatureSums &sums, const Cost &cost_of) {
+        auto best = cost_of(sums.positive, sums.negative, sums.cuts, sums.absent, sums.whole);
+        if (!sums.missing) return best;
+        return std::min(best, cost_of(sums.positive, sums.negative, sums.cuts + 1, LabelSums{}, sums.whole));
+    }
+
+    // The largest edge of a subset needs no order.
+    FeatureBest best_of(size_t j, bool criterion, Room &room) const {
+        load(j, room);
+        FeatureBest best{categorical(j) ? room.order.largest_edge() : room.sums.largest_edge()};
+        if (!criterion) return best;
+        if (categorical(j)) room.order.sort(room.sums);
+        best.rough = lowest_of_sides(room.sums, rough_cost_of);
         return best;
     }
 
-    // All cuts with the missing values on one side.
-    static void consider(const FeatureSums &sums, int count, const LabelSums &more, bool criterion, FeatureBest &best) {
-        best.edge = std::max(best.edge, largest_edge_of(sums.positive, sums.negative, count, more, sums.whole));
-        if (criterion && count > 0)
-            best.cost = std::min(best.cost, lowest_cost_of(sums.positive, sums.negative, count, more, sums.whole));
+    // The exact criterion of the features whose rough one is at most this: few, unless it is all.
+    void find_costs(double most) {
+        auto asked = [&](size_t j) { return found_[j].rough <= most; };
+        auto find = [&](size_t j, Room &room) {
+            load_running(j, room);
+            costs_[j] = lowest_of_sides(room.sums, lowest_cost_of);
+        };
+        size_t few = 16, count = 0;
+        for (size_t j = 0; j < found_.size(); ++j) count += asked(j);
+        std::fill(costs_.begin(), costs_.end(), HUGE_VAL);
+        if (count > few)
+            return for_features([&](size_t j, Room &room) {
+                if (asked(j)) find(j, room);
+            });
+        for (size_t j = 0; j < found_.size(); ++j)
+            if (asked(j)) find(j, kept());
     }
 
     template <class Fine> size_t lowest(const Fine &fine) const {
         size_t winner = found_.size();
         for (size_t j = 0; j < found_.size(); ++j)
-            if (fine(found_[j]) && (winner == found_.size() || features_[j] < features_[winner])) winner = j;
+            if (fine(j) && (winner == found_.size() || features_[j] < features_[winner])) winner = j;
         return winner;
     }
 
-    Split first_reaching_edge(size_t j, int64_t best) const {
-        return first(j, static_cast<double>(best - magnitude(whole_.edge())),
+    Split first_reaching_edge(size_t j, int64_t best) {
+        double gain = static_cast<double>(best - magnitude(whole_.edge()));
+        Split split;
+        if (categorical(j) && split_by_signs(j, split)) {
+            split.gain = gain;
+            return split;
+        }
+        return first(j, gain, spare(),
                      [&](const FeatureSums &sums, const LabelSums &left) { return sums.edge(left) >= best - kTie; });
     }
 
-    Split first_reaching_cost(size_t j, double best) const {
-        return first(j, impurity(whole_.positive, whole_.negative) - best,
+    Split first_reaching_cost(size_t j, double best) {
+        return first(j, impurity(whole_.positive, whole_.negative) - best, kept(),
                      [&](const FeatureSums &sums, const LabelSums &left) { return sums.cost(left) <= best + kCostTie; });
     }
 
-    template <class Fine> Split first(size_t j, double gain, const Fine &fine) const {
+    bool split_by_signs(size_t j, Split &split) {
+        load(j, spare());
+        return spare().order.split_by_signs(features_[j], whole_, split);
+    }
+
+    template <class Fine> Split first(size_t j, double gain, Room &room, const Fine &fine) const {
         Split split;
-        FeatureSums sums;
-        CategoryOrder order;
-        load(j, sums, order);
-        if (categorical(j)) order.sort(sums);
+        load_running(j, room);
+        const FeatureSums &sums = room.sums;
         sums.splits([&](int cut, int missing_right, const LabelSums &left) {
             if (!fine(sums, left)) return false;
-            split = categorical(j) ? order.split(features_[j], cut, left, whole_)
+            split = categorical(j) ? room.order.split(features_[j], cut, left, whole_)
                                    : Split{{features_[j], cut, static_cast<uint8_t>(missing_right)}, left};
             split.gain = gain;
             return true;
@@ -308,35 +213,46 @@ private:
 
     // ---- sums of one feature --------------------
 
-    void load(size_t j, FeatureSums &sums, CategoryOrder &order) const {
+    // Running sums, of categories in their order.
+    void load_running(size_t j, Room &room) const {
+        if (room.holds == j) return;
+        load(j, room);
+        if (categorical(j)) room.order.sort(room.sums);
+        room.holds = j;
+    }
+
+    // Running sums, of categories the sums by code.
+    void load(size_t j, Room &room) const {
         const Place &place = members_[j];
+        FeatureSums &sums = room.sums;
+        room.holds = kNone;
         sums.cuts = place.member->cuts;
         sums.missing = place.member->missing;
         sums.whole = whole_;
-        int64_t absent_positive = load_label(place, cells_, whole_.positive, sums.positive);
-        int64_t absent_negative = load_label(place, cells_ + layout_.cells(), whole_.negative, sums.negative);
-        sums.absent = {absent_positive, absent_negative};
-        if (categorical(j)) return order.take(sums);
-        for (int64_t *label : {sums.positive, sums.negative})
-            for (int cut = 1; cut <= sums.cuts; ++cut) label[cut] += label[cut - 1];
+        const int64_t *positive = by_code(place, cells_, whole_.positive, sums.positive, sums.absent.positive);
+        const int64_t *negative =
+            by_code(place, cells_ + layout_.cells(), whole_.negative, sums.negative, sums.absent.negative);
+        if (categorical(j))
+            room.order.take(positive, negative, sums);
+        else
+            sums.run(positive, negative);
     }
 
-    // The sums of one label by code; returns the weight of missing values.
-    int64_t load_label(const Place &place, const int64_t *plane, int64_t whole, int64_t *sums) const {
+    // The sums of one label by code, where they are or in `room`, and the weight of missing values.
+    const int64_t *by_code(const Place &place, const int64_t *plane, int64_t whole, int64_t *room, int64_t &absent) const {
         const Block &from = block(place.block);
         const int64_t *cells = plane + layout_.first_cell(place.block);
-        int cuts = place.member->cuts;
-        int64_t absent = 0;
         if (place.member->code_of) {
-            split_tuples(cells, place.member->code_of, from.bins, cuts + 1, sums);
-            absent = sums[kMissing];
-        } else if (from.codes) {
-            std::memcpy(sums, cells, static_cast<size_t>(cuts + 1) * sizeof(int64_t));
-            absent = cells[kMissing];
-        } else {
-            absent = load_sparse(from, cells, whole, sums);
+            split_tuples(cells, place.member->code_of, from.bins, place.member->cuts + 1, room);
+            absent = room[kMissing];
+            return room;
         }
-        return absent;
+        if (from.codes) {
+            absent = cells[kMissing];
+            return cells;
+        }
+        absent = load_sparse(from, cells, whole, room);
+        return room;
     }
 
     static int64_t load_sparse(const Block &from, const int64_t *cells, int64_t whole, int64_t *sums) {

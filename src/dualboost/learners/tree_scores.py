@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,22 +23,27 @@ _MASK = (MISSING + 1) // 8  # bytes
 
 def as_arrays(trees: Sequence[Tree]) -> tuple[np.ndarray, np.ndarray]:
     """All nodes, one a row, and where each tree begins and the last one ends. Masks take eight more columns."""
-    listed = [node for tree in trees for node in tree]
+    listed = list(chain.from_iterable(trees))
     start = np.cumsum([0, *map(len, trees)], dtype=np.int64)
-    masked = [feature >= 0 and cut < 0 for feature, cut, _ in listed]
+    numbers = list(chain.from_iterable(listed))
+    masked = [cut < 0 <= feature for feature, cut, _ in listed]
     if not any(masked):
-        return np.array(listed, dtype=np.int32).reshape(-1, 3), start
-    plain = [(feature, cut, 0 if mask else side) for (feature, cut, side), mask in zip(listed, masked, strict=True)]
-    words = [(node[2] if mask else 0).to_bytes(_MASK, "little") for node, mask in zip(listed, masked, strict=True)]
+        return np.array(numbers, dtype=np.int32).reshape(-1, 3), start
+    none = bytes(_MASK)
+    words = [node[2].to_bytes(_MASK, "little") if mask else none for node, mask in zip(listed, masked, strict=True)]
+    numbers[2::3] = [0 if mask else node[2] for node, mask in zip(listed, masked, strict=True)]
+    plain = np.array(numbers, dtype=np.int32).reshape(-1, 3)
     masks = np.frombuffer(b"".join(words), dtype=np.int32).reshape(len(listed), -1)
-    return np.concatenate([np.array(plain, dtype=np.int32), masks], axis=1), start
+    return np.concatenate([plain, masks], axis=1), start
 
 
 def as_trees(nodes: np.ndarray, start: np.ndarray) -> list[Tree]:
     """The trees of these arrays again."""
-    listed: list[tuple] = [tuple(node) for node in nodes[:, :3].tolist()]
-    for j in np.flatnonzero((nodes[:, 0] >= 0) & (nodes[:, 1] < 0)).tolist():
-        listed[j] = (*listed[j][:2], int.from_bytes(nodes[j, 3:].tobytes(), "little"))
+    listed: list[tuple] = list(zip(*nodes[:, :3].T.tolist(), strict=True))
+    words = nodes[:, 3:].tobytes()  # empty where no tree has a mask
+    for j, (feature, cut, _) in enumerate(listed if words else ()):
+        if cut < 0 <= feature:
+            listed[j] = (feature, cut, int.from_bytes(words[_MASK * j : _MASK * (j + 1)], "little"))
     return [tuple(listed[first:last]) for first, last in pairwise(start.tolist())]
 
 

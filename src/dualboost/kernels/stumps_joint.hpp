@@ -9,6 +9,7 @@
 
 #include "stumps_blocks.hpp"
 #include "stumps_filter.hpp"
+#include "stumps_limits.hpp"
 
 namespace dualboost {
 
@@ -36,7 +37,7 @@ class JointBounds {
 public:
     JointBounds(const StumpLayout &layout, const StumpBlocks &blocks)
         : rows_(layout.rows()), blocks_(blocks), place_(blocks.size(), -1) {
-        if (rows_ < kFewestRows || rows_ > kMostRowsToRound) return;
+        if (rows_ < kFewestRows || rows_ > kTallRows) return;
         for (int32_t b = 0; b < static_cast<int32_t>(blocks.size()); ++b) {
             const Member &member = blocks.members(blocks[b])[0];
             if (!blocks.plain(b) || member.missing || member.cuts < 2 * kParts) continue;
@@ -127,6 +128,7 @@ public:
     }
 
 private:
+    // On tall tables little is gained, and what is kept for each row and code would be a tenth of the data.
     static constexpr int64_t kFewestRows = 4096;
     static constexpr size_t kFewestColumns = 24;
     static constexpr int kFirstPause = 4, kLongestPause = 64;

@@ -11,6 +11,7 @@
 #include "descent_peaks.hpp"
 #include "descent_survey.hpp"
 #include "large_memory.hpp"
+#include "mask_sides.hpp"
 #include "stumps_rows.hpp"
 
 namespace dualboost::descent {
@@ -127,7 +128,7 @@ private:
     std::shared_ptr<const SubsetEngine> subset_engine_;  // it may be kept longer than the search that it came with
     std::optional<KeptSums> subsets_;
     std::optional<SubsetPeaks> subset_peaks_;
-    std::vector<uint8_t> spread_;  // sides of a subset, or the codes of a sparse column, row by row
+    std::vector<uint8_t> spread_, sides_;  // row by row: the codes of a sparse column; of a subset, inside or not
     std::vector<Listed> lists_;
 
     static std::shared_ptr<const SubsetEngine> engine_of(const Problem &problem) {
@@ -189,20 +190,21 @@ private:
             side.last = chosen.stump.missing_right ? 255 : 254;
             if (dense) return layout.dense(feature);
         }
-        spread_.resize(static_cast<size_t>(problem_.m));
+        spread_.resize(dense ? 0 : static_cast<size_t>(problem_.m));
         if (!dense) SparseUnits::codes(layout.sparse(feature), spread_);
-        if (chosen.subset()) part_codes(dense ? layout.dense(feature) : spread_.data(), chosen.mask);
-        return spread_.data();
+        if (!chosen.subset()) return spread_.data();
+        side = {0, 255, {0, 0}};
+        return sides_of(dense ? layout.dense(feature) : spread_.data(), chosen.mask);
     }
 
-    // 1 inside of the subset, 0 outside.
-    void part_codes(const uint8_t *codes, const CodeMask &mask) {
-        uint8_t inside[kCodes];
-        for (int code = 0; code < kCodes; ++code) inside[code] = holds(mask, code) ? 1 : 0;
+    // 255 inside of the subset, 0 outside.
+    const uint8_t *sides_of(const uint8_t *codes, const CodeMask &mask) {
+        sides_.resize(static_cast<size_t>(problem_.m));
         parallel(tiles(), workers(), [&](int64_t t) {
-            int64_t end = std::min((t + 1) * kTileRows, problem_.m);
-            for (int64_t i = t * kTileRows; i < end; ++i) spread_[static_cast<size_t>(i)] = inside[codes[i]];
+            int64_t begin = t * kTileRows;
+            read_sides(codes + begin, mask, std::min(kTileRows, problem_.m - begin), sides_.data() + begin);
         });
+        return sides_.data();
     }
 
     // The side with fewer rows is listed, for each class.

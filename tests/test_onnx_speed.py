@@ -24,6 +24,8 @@ from dualboost.learners import Trees
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
+MANY = 1024  # rows for which no tree is walked
+
 
 def run(votes, rows) -> np.ndarray:
     from dualboost.export.graph import Graph
@@ -115,7 +117,7 @@ def random_tree(rng, levels, n_features) -> list[tuple]:
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 5, 7, 9])
-@pytest.mark.parametrize("rows", [3, 127, 128, 700, 5003])
+@pytest.mark.parametrize("rows", [3, 700, MANY - 1, MANY, 5003])
 @pytest.mark.parametrize("lost", [0.0, 0.05])
 @pytest.mark.parametrize("signs", [False, True])
 def test_trees_are_walked_and_counted_alike(levels, rows, lost, signs):
@@ -133,7 +135,7 @@ def test_trees_without_abstention_count_missing_values_too(levels):
     rng = np.random.default_rng(5)
     trees = PlainTrees.of([random_tree(rng, levels, 4) for _ in range(20)])
     trees.missing[trees.missing == ABSTAIN] = LEFT
-    table = rng.integers(-4, 5, (300, 4)).astype(float)
+    table = rng.integers(-4, 5, (MANY, 4)).astype(float)
     table[rng.random(table.shape) < 0.3] = np.nan
     np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
 
@@ -151,7 +153,7 @@ def random_rules(rng, trees: PlainTrees, abstains: bool) -> PlainTrees:
 
 
 @pytest.mark.parametrize("abstains", [False, True])
-@pytest.mark.parametrize("rows", [100, 400])
+@pytest.mark.parametrize("rows", [100, MANY])
 def test_sets_of_categories_are_counted_too(rows, abstains):
     rng = np.random.default_rng(3)
     trees = PlainTrees.of([random_tree(rng, 4, 3) for _ in range(15)])
@@ -173,7 +175,7 @@ def test_cuts_of_any_size(seed, scale):
     trees.missing[trees.missing == ABSTAIN] = LEFT
     x = beside(trees.threshold[finite])
     table = np.column_stack([rng.permutation(x), rng.permutation(x)])
-    table = np.tile(table, (200 // len(table) + 1, 1))
+    table = np.tile(table, (MANY // len(table) + 1, 1))
     np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
 
 
@@ -186,7 +188,7 @@ def test_which_trees_are_counted():
     assert small_trees([counted]) is None
     digits = sum(tree.digits for tree in (numbered(counted, t) for t in range(3)))
     assert counted_trees([counted]).tables.shape == (-(-digits // 8), 256)
-    table = rng.integers(-4, 5, (300, 4)).astype(float)
+    table = rng.integers(-4, 5, (MANY, 4)).astype(float)
     both = PlainTrees.of([*large, *small])
     np.testing.assert_allclose(run([both], table).ravel(), both.scores(table), rtol=0, atol=1e-12)
 

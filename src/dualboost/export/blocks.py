@@ -19,9 +19,11 @@ from dualboost.export.curves import Curve
 from dualboost.export.graph import Graph
 from dualboost.inspection.trees import ABSTAIN, PlainTrees
 
-__all__ = ["BlockSums", "Outside", "add_blocks", "add_condition"]
+__all__ = ["BlockSums", "Outside", "add_blocks", "add_condition", "levels_of"]
 
-_FEWEST_ROWS, _BLOCK = 128, 2500
+_BLOCK = 2500
+_STEPS = 50_000  # in which a walk through trees takes as long as it takes to begin with arrays
+_FEWEST, _MANY = 64, 1024  # rows: at least, and surely
 
 
 @dataclass(frozen=True)
@@ -93,23 +95,51 @@ class _Blocks:
 
 
 def add_condition(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str:
-    """Whether the rows are not few, and no tree abstains from one."""
+    """Whether the rows are not few, and no tree abstains from one, for which all of them are looked at."""
     rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-    suits = graph.add("GreaterOrEqual", [rows, graph.constant(np.array([_FEWEST_ROWS]))])
+    steps = sum(int(levels_of(vote).sum()) for vote in votes)
+    fewest = np.clip(_STEPS // max(steps, 1), _FEWEST, _MANY)
+    many = graph.add("GreaterOrEqual", [rows, graph.constant(np.array([fewest]))])
+    looking = graph.branch()
+    found = [*_whole(looking, votes), *_known(looking, votes, n_features)]
+    for condition in found[1:]:
+        found[0] = looking.add("And", [found[0], condition])
+    return graph.both(many, (looking, found[0])) if found else many
+
+
+def levels_of(trees: PlainTrees) -> np.ndarray:
+    """How many splits the longest path of each tree has."""
+    levels = np.zeros(len(trees), dtype=np.int64)
+    tree, at = np.arange(len(trees)), trees.roots[:-1]
+    while len(at):
+        inner = trees.feature[at] >= 0
+        tree, at = tree[inner], at[inner]
+        levels[np.unique(tree)] += 1
+        tree, at = np.tile(tree, 2), np.concatenate([trees.left[at], trees.right[at]])
+    return levels
+
+
+def _whole(graph: Graph, votes: Sequence[PlainTrees]) -> list[str]:
+    """That nothing is missing in the columns where a tree abstains from it."""
     whole = [vote.feature[(vote.feature >= 0) & (vote.rule < 0) & (vote.missing == ABSTAIN)] for vote in votes]
     features = np.unique(np.concatenate(whole)).astype(np.int64)
-    if len(features):
-        sums = graph.add("ReduceSum", ["X", graph.constant(np.array([0]))], {"keepdims": 0})
-        total = graph.add("ReduceSum", [graph.add("Gather", [sums, graph.constant(features)])], {"keepdims": 0})
-        # NaN where one is; where infinities meet, too.
-        suits = graph.add("And", [suits, graph.add("Not", [graph.add("IsNaN", [total])])])
+    if not len(features):
+        return []
+    sums = graph.add("ReduceSum", ["X", graph.constant(np.array([0]))], {"keepdims": 0})
+    own = graph.add("Gather", [sums, graph.constant(features)])
+    # NaN where one is; where infinities meet, too.
+    return [graph.add("Not", [graph.add("IsNaN", [graph.add("ReduceSum", [own], {"keepdims": 1})])])]
+
+
+def _known(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> list[str]:
+    """That no category is one of which a tree says nothing."""
     curves = _abstaining(votes)
-    if curves:
-        one = graph.constant(np.array([1], dtype=np.int32))
-        columns = add_columns(graph, np.array([curve.feature for curve in curves]), n_features)
-        strangest = graph.add("ReduceMax", [add_codes(graph, curves, columns, one)], {"keepdims": 0})
-        suits = graph.add("And", [suits, graph.add("Less", [strangest, one])])
-    return suits
+    if not curves:
+        return []
+    one = graph.constant(np.array([1], dtype=np.int32))
+    columns = add_columns(graph, np.array([curve.feature for curve in curves]), n_features)
+    strangest = graph.add("ReduceMax", [add_codes(graph, curves, columns, one)], {"keepdims": 0})
+    return [graph.add("Less", [strangest, one])]
 
 
 def _abstaining(votes: Sequence[PlainTrees]) -> list[Curve]:

@@ -100,16 +100,24 @@ class Graph:
         then, otherwise = (graph._as_branch(result) for graph, result in (true, false))
         return self.add("If", [condition], {"then_branch": then, "else_branch": otherwise})
 
+    def both(self, condition: str, further: tuple[Graph, str]) -> str:
+        """Whether a condition holds and the result of a graph too, which is computed only then."""
+        refused = self.branch()
+        no = refused.add("Identity", [condition])
+        branches = (graph._as_branch(result, truth=True) for graph, result in (further, (refused, no)))
+        return self.add("If", [condition], dict(zip(("then_branch", "else_branch"), branches, strict=True)))
+
     def scan(self, numbers: str, body: tuple[Graph, str, str]) -> str:
         """The result of a graph for each row of whole numbers in turn; the body is (graph, input, result)."""
         graph, row, result = body
         return self.add("Scan", [numbers], {"num_scan_inputs": 1, "body": graph._as_branch(result, [row])})
 
-    def _as_branch(self, result: str, inputs: list[str] | None = None):
+    def _as_branch(self, result: str, inputs: list[str] | None = None, truth: bool = False):
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
+        told = (kinds.BOOL, [1]) if truth else (kinds.DOUBLE, [None, None])
         given, output = (
             [helper.make_tensor_value_info(name, kind, shape) for name in names]
-            for names, kind, shape in ((inputs or [], kinds.INT64, [1]), ([result], kinds.DOUBLE, [None, None]))
+            for names, (kind, shape) in ((inputs or [], (kinds.INT64, [1])), ([result], told))
         )
         return helper.make_graph(self._nodes, self.name("branch"), given, output, self._constants)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualboost.export.blocks import BlockSums, Outside
+from dualboost.export.blocks import BlockSums, Outside, levels_of
 from dualboost.export.columns import Columns
 from dualboost.export.graph import INT32, UINT8, Graph
 from dualboost.inspection.trees import RIGHT, PlainTrees
@@ -87,26 +87,14 @@ def _leaf_of(numbers: np.ndarray, places: int) -> np.ndarray:
 
 def small_trees(votes: Sequence[PlainTrees]) -> SmallTrees | None:
     """These trees in parts; nothing where one is too deep, or splits categories."""
-    if any(np.any(vote.rule >= 0) or np.any(_levels(vote) > _LEVELS) for vote in votes):
+    if any(np.any(vote.rule >= 0) or np.any(levels_of(vote) > _LEVELS) for vote in votes):
         return None
     return SmallTrees([_parts(vote) for vote in votes])
 
 
 def _parts(trees: PlainTrees) -> list[FullTrees]:
-    order = np.argsort(_levels(trees), kind="stable")
+    order = np.argsort(levels_of(trees), kind="stable")
     return [_part(trees, order[first : first + _TREES]) for first in range(0, len(order), _TREES)]
-
-
-def _levels(trees: PlainTrees) -> np.ndarray:
-    """How many splits the longest path of each tree has."""
-    levels = np.zeros(len(trees), dtype=np.int64)
-    tree, at = np.arange(len(trees)), trees.roots[:-1]
-    while len(at):
-        inner = trees.feature[at] >= 0
-        tree, at = tree[inner], at[inner]
-        levels[np.unique(tree)] += 1
-        tree, at = np.tile(tree, 2), np.concatenate([trees.left[at], trees.right[at]])
-    return levels
 
 
 def _question(trees: PlainTrees, node: int) -> Question:
@@ -115,7 +103,7 @@ def _question(trees: PlainTrees, node: int) -> Question:
 
 def _part(trees: PlainTrees, chosen: np.ndarray) -> FullTrees:
     own = trees.part(chosen.tolist())
-    levels = int(_levels(own).max())
+    levels = int(levels_of(own).max())
     asked = sorted({_question(own, node) for node in np.flatnonzero(own.feature >= 0).tolist()})
     number = {question: row for row, question in enumerate(asked)}
     splits = np.zeros((len(own), 1 << levels), dtype=np.int64)

@@ -15,7 +15,7 @@ from dualboost.estimators.base import BoostedClassifier, Parts, check_booster, c
 from dualboost.estimators.folds import distinct_rows
 from dualboost.estimators.selection import choose_nu
 from dualboost.estimators.validation import TrainingData, check_whole_number
-from dualboost.learners import Learner
+from dualboost.learners import Learner, Trees
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped
@@ -25,6 +25,7 @@ __all__ = ["MarginBoostClassifier", "MarginClassifier", "SoftMarginClassifier", 
 
 FLOOR = 1e-3  # an absolute gap below this is as good as zero: margins live in [-1, 1]
 _ROWS_TO_REVISIT = 50_000
+_TREES_A_ROUND = 3  # more take as long, and make votes twice as large that are no better
 
 
 class MarginClassifier(BoostedClassifier):
@@ -272,7 +273,8 @@ class MarginBoostClassifier(SoftMarginClassifier):
         if self.booster is not None:
             return self.booster
         small = len(data.signs) <= _ROWS_TO_REVISIT or distinct_rows(data.X) <= _ROWS_TO_REVISIT
-        return TotallyCorrective() if small else Corrective(step="search", smoothing="halving")
+        columns = _TREES_A_ROUND if isinstance(self.learner, Trees) else None
+        return TotallyCorrective(columns) if small else Corrective(step="search", smoothing="halving")
 
     def _accuracy(self) -> tuple[float, float]:
         return FLOOR, self.tol

@@ -3,8 +3,8 @@
 // Weights are rounded to 32-bit integers, and the distance `delta` between them and the exact ones is known: a hypothesis
 // has values +-1, so its edge is off by at most delta. Rows whose weight rounds to zero are left out: towards the end of a
 // soft-margin run these are most of them. On few rows so are light ones, whose weight goes into delta: a few dozen rounds
-// of boosting make most rows light, and a column more to be summed costs little. Sums of eight columns lie side by side, so that the eight scans for their
-// extremes are one scan with vectors.
+// of boosting make most rows light, and a column more to be summed costs little. Sums of eight columns lie side by side,
+// so that the eight scans for their extremes are one scan with vectors.
 #pragma once
 
 #include "stumps_sums.hpp"
@@ -177,8 +177,8 @@ private:
     int64_t delta_ = 0, total_ = 0, count_ = 0;
     bool listed_ = false;
 
-    // In units of rounded weights: a thirtieth of the mean weight. All such rows together weigh little.
-    static int32_t light(int64_t n) { return static_cast<int32_t>((int64_t{1} << (kFixedBits - kRounding)) / (32 * n)); }
+    // In units of rounded weights: an eighth of the mean weight. In a boosted table most rows are lighter.
+    static int32_t light(int64_t n) { return static_cast<int32_t>((int64_t{1} << (kFixedBits - kRounding)) / (8 * n)); }
 
     void leave_out_light(const WeightSums &all) {
         WeightSums kept = sum_weights(kept_.data(), count_);

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from dualboost import kernels
 
 MISSING = 255
+MASK_BYTES = (MISSING + 1) // 8  # of a set of codes, a bit each
 
 # A column is stored as exceptions to its most frequent code when they are at most this part of the rows...
 SPARSE_FRACTION = 0.2

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dualboost import kernels
+from dualboost.data import MASK_BYTES
 from dualboost.learners.base import Hypothesis, Oracle
 from dualboost.learners.stumps import StumpOracle
 from dualboost.learners.subsets import SubsetOracle
 from dualboost.learners.union import AveragedUnion
 
 __all__ = ["Joint", "joint"]
-
-_MASK = 32  # bytes
 
 
 class Joint(NamedTuple):
@@ -33,7 +32,7 @@ class Joint(NamedTuple):
             return stumps
         masks = played["masks"].tobytes()
         return [
-            (0, stump) if stump[1] >= 0 else (1, (stump[0], _subset(masks[_MASK * k : _MASK * (k + 1)])))
+            (0, stump) if stump[1] >= 0 else (1, (stump[0], _subset(masks[MASK_BYTES * k : MASK_BYTES * (k + 1)])))
             for k, stump in enumerate(stumps)
         ]
 

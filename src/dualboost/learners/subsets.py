@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualboost import kernels
-from dualboost.data import MISSING, Bins
+from dualboost.data import MASK_BYTES, MISSING, Bins
 from dualboost.learners.averaging import Averaging, Mixture, parted, softmax
 from dualboost.learners.base import Answer, Hypothesis, Learner
 from dualboost.learners.categories import Categories, category_bins, checked_columns
@@ -28,7 +28,6 @@ from dualboost.rows import Rows
 __all__ = ["Subset", "SubsetOracle", "Subsets"]
 
 Subset = tuple[int, int]  # feature, and a number whose bit c tells whether code c is in the subset; (-1, 0) is constant
-_BYTES = (MISSING + 1) // 8
 _AT_ONCE = 4096  # subsets that are added to their tables
 
 
@@ -207,4 +206,4 @@ def _log_two_cosh(x):
 
 
 def _as_bytes(mask: int) -> bytes:
-    return mask.to_bytes(_BYTES, "little")
+    return mask.to_bytes(MASK_BYTES, "little")

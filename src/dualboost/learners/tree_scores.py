@@ -11,14 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost import kernels
-from dualboost.data import MISSING, Bins
+from dualboost.data import MASK_BYTES, MISSING, Bins
 from dualboost.learners.base import Predictor
 from dualboost.learners.categories import Categories
 
 __all__ = ["Tree", "TreeScores", "as_arrays", "as_trees"]
 
 Tree = tuple[tuple[int, int, int], ...]  # nodes in preorder, see learners.trees
-_MASK = (MISSING + 1) // 8  # bytes
 
 
 def as_arrays(trees: Sequence[Tree]) -> tuple[np.ndarray, np.ndarray]:
@@ -29,8 +28,10 @@ def as_arrays(trees: Sequence[Tree]) -> tuple[np.ndarray, np.ndarray]:
     masked = [cut < 0 <= feature for feature, cut, _ in listed]
     if not any(masked):
         return np.array(numbers, dtype=np.int32).reshape(-1, 3), start
-    none = bytes(_MASK)
-    words = [node[2].to_bytes(_MASK, "little") if mask else none for node, mask in zip(listed, masked, strict=True)]
+    none = bytes(MASK_BYTES)
+    words = [
+        node[2].to_bytes(MASK_BYTES, "little") if mask else none for node, mask in zip(listed, masked, strict=True)
+    ]
     numbers[2::3] = [0 if mask else node[2] for node, mask in zip(listed, masked, strict=True)]
     plain = np.array(numbers, dtype=np.int32).reshape(-1, 3)
     masks = np.frombuffer(b"".join(words), dtype=np.int32).reshape(len(listed), -1)
@@ -43,7 +44,7 @@ def as_trees(nodes: np.ndarray, start: np.ndarray) -> list[Tree]:
     words = nodes[:, 3:].tobytes()  # empty where no tree has a mask
     for j, (feature, cut, _) in enumerate(listed if words else ()):
         if cut < 0 <= feature:
-            listed[j] = (feature, cut, int.from_bytes(words[_MASK * j : _MASK * (j + 1)], "little"))
+            listed[j] = (feature, cut, int.from_bytes(words[MASK_BYTES * j : MASK_BYTES * (j + 1)], "little"))
     return [tuple(listed[first:last]) for first, last in pairwise(start.tolist())]
 
 

@@ -117,7 +117,7 @@ def random_tree(rng, levels, n_features) -> list[tuple]:
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 5, 7, 9])
-@pytest.mark.parametrize("rows", [3, 700, MANY - 1, MANY, 5003])
+@pytest.mark.parametrize("rows", [3, 700, MANY - 1, MANY, 20_011])
 @pytest.mark.parametrize("lost", [0.0, 0.05])
 @pytest.mark.parametrize("signs", [False, True])
 def test_trees_are_walked_and_counted_alike(levels, rows, lost, signs):

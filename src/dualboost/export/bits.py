@@ -1,6 +1,6 @@
-"""Trees on many rows: all splits at once, 63 rows in a number, with operators that work on whole arrays.
+"""Trees on many rows: all splits at once, 64 rows in a number, with operators that work on whole arrays.
 
-Every question is answered for 63 rows by one number (`questions`), the digits of the leaf that a row reaches follow
+Every question is answered for 64 rows by one number (`questions`), the digits of the leaf that a row reaches follow
 from the answers with three operations a split (`functions`), and eight digits, of one tree or several, tell the score
 in a table.
 """
@@ -16,10 +16,14 @@ from dualboost.export.blocks import BlockSums, Outside
 from dualboost.export.columns import Columns
 from dualboost.export.functions import DIGITS, Functions, Tree, numbered
 from dualboost.export.graph import INT32, UINT64, Graph
-from dualboost.export.questions import NEVER, Place, Questions
+from dualboost.export.questions import NEVER, ROWS, Place, Questions
 from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["CountedTrees", "by_size", "counted_trees"]
+
+_EXCHANGES = (1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)
+_EVEN_AND_ODD = np.arange(DIGITS).reshape(-1, 2).T
+_BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,39 +42,64 @@ class CountedTrees(BlockSums):
     def features(self) -> np.ndarray:
         return np.array([curve.feature for curve in self.functions.questions.curves])
 
+    @property
+    def beginning(self) -> int:
+        return 25_000 + 15 * sum(map(len, self.functions.levels))
+
     def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
         questions = self.functions.questions
-        answers = questions.add(graph, columns, questions.lanes(outside.graph, outside.rows))
-        bits = self._digits(graph, answers)
-        found = graph.add("GatherElements", [graph.constant(self.tables), _numbers(graph, bits)], {"axis": 1})
+        answers = questions.add(graph, columns, questions.lanes(outside))
+        numbers = _numbers(graph, _turned(graph, self._digits(graph, answers)))
+        found = graph.add("GatherElements", [graph.constant(self.tables), numbers], {"axis": 1})
         sums = graph.add("MatMul", [graph.constant(self.votes), found])
-        length = graph.add("Shape", [columns.name], {"start": 1, "end": 2})
-        first, axis = graph.constant(np.array([0])), graph.constant(np.array([1]))
-        return graph.add("Transpose", [graph.add("Slice", [sums, first, length, axis])], {"perm": [1, 0]})
+        return self._by_rows(graph, sums, columns)
 
     def _digits(self, graph: Graph, answers: Sequence[str]) -> list[str]:
-        """A table for each digit, with a row for each group."""
+        """The even digits and the odd ones: (group, digit, 64 rows)."""
         wanted = sorted({place for own in self.digits for place in own})
         rows = graph.add("Cast", [self.functions.add(graph, answers, wanted)], {"to": UINT64})
         at = np.array([[wanted.index(place) for place in own] for own in self.digits])
-        return [graph.add("Gather", [rows, graph.constant(own[:, None])], {"axis": 0}) for own in at.T]
+        return [graph.add("Gather", [rows, graph.constant(at[:, k::2])], {"axis": 0}) for k in (0, 1)]
+
+    def _by_rows(self, graph: Graph, sums: str, columns: Columns) -> str:
+        """From (vote, row of 64, 64 rows) to a row each."""
+        n_votes = len(self.votes)
+        apart = graph.add("Reshape", [sums, graph.constant(np.array([n_votes, ROWS, -1]))])
+        turned = graph.add("Transpose", [apart], {"perm": [2, 1, 0]})
+        rows = graph.add("Reshape", [turned, graph.constant(np.array([-1, n_votes]))])
+        length = graph.add("Shape", [columns.name], {"start": 1, "end": 2})
+        return graph.add("Slice", [rows, graph.constant(np.array([0])), length])
 
 
-def _numbers(graph: Graph, digits: Sequence[str]) -> str:
-    """Digits of 63 rows turned into one number a row: every eighth row at a time, then byte by byte."""
-    eight = graph.constant(np.arange(8, dtype=np.uint64)[:, None])
-    lowest = graph.constant(np.array(0x0101010101010101, dtype=np.uint64))
-    packed = ""
-    for place, digit in enumerate(digits):
-        shifted = graph.add("BitShift", [digit, eight], {"direction": "RIGHT"})
-        single = graph.add("BitwiseAnd", [shifted, lowest])
-        by = np.array(place, dtype=np.uint64)
-        placed = graph.add("BitShift", [single, graph.constant(by)], {"direction": "LEFT"}) if place else single
-        packed = graph.add("BitwiseOr", [packed, placed]) if place else single
-    packed = graph.add("Unsqueeze", [packed, graph.constant(np.array([1]))])
-    bytes_ = graph.constant(8 * np.arange(8, dtype=np.uint64)[:, None, None])
-    moved = graph.add("BitShift", [packed, bytes_], {"direction": "RIGHT"})
-    byte = graph.add("BitwiseAnd", [moved, graph.constant(np.array(255, dtype=np.uint64))])
+def _turned(graph: Graph, digits: list[str]) -> str:
+    """Digits of 64 rows turned into bytes, one a row: the k-th of eight numbers has the bytes of rows k, k + 8, ...
+
+    The digits of eight rows are a square of bits, which is turned by exchanging the bits of digits that differ by 1,
+    then by 2, then by 4.
+    """
+    both = ""
+    for apart, chosen in _EXCHANGES:
+        if both:
+            digits = [graph.add("Gather", [both, graph.constant(at)], {"axis": 1}) for at in _EVEN_AND_ODD]
+        both = graph.add("Concat", _exchanged(graph, digits, apart, chosen), {"axis": 1})
+    return both
+
+
+def _exchanged(graph: Graph, pair: list[str], apart: int, chosen: int) -> list[str]:
+    """The chosen bits of the second in the place of those that far above them in the first, and the other way round."""
+    first, second = pair
+    by, mask = (graph.constant(np.array(number, dtype=np.uint64)) for number in (apart, chosen))
+    lowered = graph.add("BitShift", [first, by], {"direction": "RIGHT"})
+    differ = graph.add("BitwiseAnd", [graph.add("BitwiseXor", [lowered, second]), mask])
+    raised = graph.add("BitShift", [differ, by], {"direction": "LEFT"})
+    return [graph.add("BitwiseXor", [first, raised]), graph.add("BitwiseXor", [second, differ])]
+
+
+def _numbers(graph: Graph, turned: str) -> str:
+    """Byte by byte, of each group: (row of 64, 64 rows)."""
+    turned = graph.add("Unsqueeze", [turned, graph.constant(np.array([1]))])
+    lowered = graph.add("BitShift", [turned, graph.constant(_BYTES)], {"direction": "RIGHT"})
+    byte = graph.add("BitwiseAnd", [lowered, graph.constant(np.array(255, dtype=np.uint64))])
     return graph.add("Flatten", [graph.add("Cast", [byte], {"to": INT32})], {"axis": 1})
 
 

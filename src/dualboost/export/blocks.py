@@ -1,8 +1,8 @@
 """Sums of trees on blocks of rows that stay in the cache, by operators on whole arrays.
 
 onnxruntime walks its trees row by row, and half of the turns come as a surprise to the processor; so all splits of all
-trees are worked out at once. A few rows are walked as before, and so are rows with a missing value or an unknown
-category that makes a tree abstain.
+trees are worked out at once. A few rows are walked as before, and so are all rows where one has a missing value or an
+unknown category that makes a tree abstain.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from dualboost.export.curves import Curve
 from dualboost.export.graph import Graph
 from dualboost.inspection.trees import ABSTAIN, PlainTrees
 
-__all__ = ["BlockSums", "Outside", "add_blocks", "add_condition", "levels_of"]
+__all__ = ["BlockSums", "Outside", "add_blocks", "add_many", "add_whole", "levels_of"]
 
-_BLOCK = 2500
-_STEPS = 50_000  # in which a walk through trees takes as long as it takes to begin with arrays
+_CELLS = 300_000  # of X in a block, a few MB with what is worked out from them...
+_LEAST, _MOST = 640, 10_240  # ...and rows
 _FEWEST, _MANY = 64, 1024  # rows: at least, and surely
 
 
@@ -33,6 +33,8 @@ class Outside:
     graph: Graph
     rows: str
     """The number of rows of a block."""
+    most: int
+    """The largest it can be."""
 
 
 class BlockSums(ABC):
@@ -43,6 +45,11 @@ class BlockSums(ABC):
     def features(self) -> np.ndarray:
         """The columns of X they look at, ascending."""
 
+    @property
+    @abstractmethod
+    def beginning(self) -> int:
+        """How many steps of a walk take as long as the sums for a few rows."""
+
     @abstractmethod
     def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
@@ -50,12 +57,25 @@ class BlockSums(ABC):
 
 def add_blocks(graph: Graph, trees: BlockSums, n_votes: int, n_features: int) -> str:
     """The sums for all rows of X."""
-    blocks = _Blocks.of(graph)
+    rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
+    most = int(np.clip(_CELLS // len(trees.features), _LEAST, _MOST))
+    one, several = graph.branch(), graph.branch()
+    return graph.choose(
+        graph.add("LessOrEqual", [rows, graph.constant(np.array([most]))]),
+        (one, trees.add(one, add_columns(one, trees.features, n_features), Outside(one, rows, most))),
+        (several, _add_several(several, trees, most, (n_votes, n_features))),
+    )
+
+
+def _add_several(graph: Graph, trees: BlockSums, most: int, size: tuple[int, int]) -> str:
+    """Block by block, where the rows are too many for one; the size is that of a row of sums and of X."""
+    n_votes, n_features = size
+    blocks = _Blocks.of(graph, most)
     body, start = graph.branch(), graph.name("start")
     end = body.add("Add", [start, blocks.size])
     rows = body.add("Slice", ["X", start, end, body.constant(np.array([0]))])
     columns = add_columns(body, trees.features, n_features, rows)
-    sums = graph.scan(blocks.starts, (body, start, trees.add(body, columns, Outside(graph, blocks.size))))
+    sums = graph.scan(blocks.starts, (body, start, trees.add(body, columns, Outside(graph, blocks.size, most))))
     flat = graph.add("Reshape", [sums, graph.constant(np.array([-1, n_votes]))])
     return blocks.joined(graph, flat)
 
@@ -72,13 +92,13 @@ class _Blocks:
     """Where in the last block the rows begin that no other has."""
 
     @classmethod
-    def of(cls, graph: Graph) -> _Blocks:
+    def of(cls, graph: Graph, most: int) -> _Blocks:
         def parts(rows: str, size: str) -> str:
             return graph.add("Div", [graph.add("Sub", [graph.add("Add", [rows, size]), one]), size])
 
         one = graph.constant(np.array([1]))
         rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-        count = parts(rows, graph.constant(np.array([_BLOCK])))
+        count = parts(rows, graph.constant(np.array([most])))
         size = parts(rows, count)
         last = graph.add("Mul", [graph.add("Sub", [count, one]), size])
         ends = graph.constant(np.array(0)), graph.add("Squeeze", [count]), graph.constant(np.array(1))
@@ -94,17 +114,26 @@ class _Blocks:
         return graph.add("Concat", [before, graph.add("Slice", [flat, self.twice, end])], {"axis": 0})
 
 
-def add_condition(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str:
-    """Whether the rows are not few, and no tree abstains from one, for which all of them are looked at."""
+def add_many(graph: Graph, trees: BlockSums, votes: Sequence[PlainTrees], n_features: int) -> str:
+    """Whether the rows are not few, and no tree abstains from a category, for which all of them are looked at."""
     rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-    steps = sum(int(levels_of(vote).sum()) for vote in votes)
-    fewest = np.clip(_STEPS // max(steps, 1), _FEWEST, _MANY)
-    many = graph.add("GreaterOrEqual", [rows, graph.constant(np.array([fewest]))])
+    fewest = np.clip(trees.beginning / max(1.0, sum(map(_steps, votes))), _FEWEST, _MANY)
+    many = graph.add("GreaterOrEqual", [rows, graph.constant(np.array([fewest], dtype=np.int64))])
     looking = graph.branch()
-    found = [*_whole(looking, votes), *_known(looking, votes, n_features)]
-    for condition in found[1:]:
-        found[0] = looking.add("And", [found[0], condition])
-    return graph.both(many, (looking, found[0])) if found else many
+    known = _add_known(looking, votes, n_features)
+    return graph.both(many, (looking, known)) if known else many
+
+
+def add_whole(graph: Graph, votes: Sequence[PlainTrees]) -> str:
+    """Whether nothing is missing in the columns where a tree abstains from it; no name where none does."""
+    whole = [vote.feature[vote.abstains] for vote in votes]
+    features = np.unique(np.concatenate(whole)).astype(np.int64)
+    if not len(features):
+        return ""
+    sums = graph.add("ReduceSum", ["X", graph.constant(np.array([0]))], {"keepdims": 0})
+    own = graph.add("Gather", [sums, graph.constant(features)])
+    # NaN where one is; where infinities meet, too.
+    return graph.add("Not", [graph.add("IsNaN", [graph.add("ReduceSum", [own], {"keepdims": 1})])])
 
 
 def levels_of(trees: PlainTrees) -> np.ndarray:
@@ -119,27 +148,23 @@ def levels_of(trees: PlainTrees) -> np.ndarray:
     return levels
 
 
-def _whole(graph: Graph, votes: Sequence[PlainTrees]) -> list[str]:
-    """That nothing is missing in the columns where a tree abstains from it."""
-    whole = [vote.feature[(vote.feature >= 0) & (vote.rule < 0) & (vote.missing == ABSTAIN)] for vote in votes]
-    features = np.unique(np.concatenate(whole)).astype(np.int64)
-    if not len(features):
-        return []
-    sums = graph.add("ReduceSum", ["X", graph.constant(np.array([0]))], {"keepdims": 0})
-    own = graph.add("Gather", [sums, graph.constant(features)])
-    # NaN where one is; where infinities meet, too.
-    return [graph.add("Not", [graph.add("IsNaN", [graph.add("ReduceSum", [own], {"keepdims": 1})])])]
+def _steps(trees: PlainTrees) -> float:
+    """How many splits a row meets, if half of the rows turn left at each."""
+    met, share, at = 0.0, 1.0, trees.roots[:-1]
+    while len(at := at[trees.feature[at] >= 0]):
+        met, share, at = met + share * len(at), share / 2, np.concatenate([trees.left[at], trees.right[at]])
+    return met
 
 
-def _known(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> list[str]:
-    """That no category is one of which a tree says nothing."""
+def _add_known(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str:
+    """Whether no category is one of which a tree says nothing; no name where they speak of all."""
     curves = _abstaining(votes)
     if not curves:
-        return []
+        return ""
     one = graph.constant(np.array([1], dtype=np.int32))
     columns = add_columns(graph, np.array([curve.feature for curve in curves]), n_features)
-    strangest = graph.add("ReduceMax", [add_codes(graph, curves, columns, one)], {"keepdims": 0})
-    return [graph.add("Less", [strangest, one])]
+    strangest = graph.add("ReduceMax", [add_codes(graph, curves, columns)], {"keepdims": 0})
+    return graph.add("Less", [strangest, one])
 
 
 def _abstaining(votes: Sequence[PlainTrees]) -> list[Curve]:

@@ -17,17 +17,17 @@ from dualboost.export.lookup import lookups
 __all__ = ["add_codes"]
 
 
-def add_codes(graph: Graph, curves: Sequence[Curve], columns: Columns, factor: str) -> str:
-    """What each of these says of X, times a factor of the graph: 32-bit numbers, a row a curve, in some order."""
+def add_codes(graph: Graph, curves: Sequence[Curve], columns: Columns) -> str:
+    """What each of these says of X: 32-bit numbers, a row a curve, in some order."""
     rows = []
     for lost in (False, True):
         tables, resisting = lookups([curve for curve in curves if curve.lost == lost])
-        rows += [table.each(graph, columns, factor) for table in tables]
-        rows += [_searched(graph, resisting, columns, factor)] if resisting else []
+        rows += [table.each(graph, columns) for table in tables]
+        rows += [_searched(graph, resisting, columns)] if resisting else []
     return rows[0] if len(rows) == 1 else graph.add("Concat", rows, {"axis": 0})
 
 
-def _searched(graph: Graph, curves: Sequence[Curve], columns: Columns, factor: str) -> str:
+def _searched(graph: Graph, curves: Sequence[Curve], columns: Columns) -> str:
     """A halving search among the cuts of each column, as many as a power of two less one."""
     half = 1 << (max(len(curve.cuts) for curve in curves).bit_length() - 1)
     cuts, values = _tables(curves, 2 * half)
@@ -38,7 +38,7 @@ def _searched(graph: Graph, curves: Sequence[Curve], columns: Columns, factor: s
         cut = graph.add("GatherElements", [graph.constant(cuts), middle], {"axis": 1})
         at = graph.add("Add", [at, _above(graph, cut, x, half)])
     at = graph.add("Where", [graph.add("IsNaN", [x]), _number(graph, values.shape[1] - 1), at])
-    return graph.add("GatherElements", [graph.add("Mul", [graph.constant(values), factor]), at], {"axis": 1})
+    return graph.add("GatherElements", [graph.constant(values), at], {"axis": 1})
 
 
 def _tables(curves: Sequence[Curve], size: int) -> tuple[np.ndarray, np.ndarray]:

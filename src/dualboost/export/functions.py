@@ -1,4 +1,4 @@
-"""Trees as truth functions: a bit of the leaf's number, worked out from the leaves to the root for 63 rows at a time.
+"""Trees as truth functions: a bit of the leaf's number, worked out from the leaves to the root for 64 rows at a time.
 
 A tree with two values needs one bit, others the digits of their leaf's number. A split is a choice between the bits of
 its two sides; where these are 0 and 1 it is the answer itself, and where they are alike it is not asked at all.

@@ -17,6 +17,7 @@ UINT8, INT32, UINT64 = 2, 6, 13  # the numbers of these kinds in ONNX
 _ML = "ai.onnx.ml"
 _OPSETS = {"": 18, _ML: 5}
 _IR = 10  # of the same age as the operators
+_LARGE = 1024  # bytes
 
 
 def require_onnx():
@@ -31,15 +32,25 @@ def require_onnx():
 class Graph:
     """Operators in the order of adding; each returns the name of its result."""
 
-    def __init__(self, numbers: Iterator[int] | None = None) -> None:
+    def __init__(self, outermost: Graph | None = None) -> None:
         self._onnx = require_onnx()
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
-        self._numbers = itertools.count(1) if numbers is None else numbers
+        self._outermost: Graph = outermost or self
+        self._large: dict[tuple, str] = {}
+        self._numbers: Iterator[int] = outermost._numbers if outermost else itertools.count(1)
 
     def constant(self, values) -> str:
-        """An array of numbers, truth values or strings."""
+        """An array of numbers, truth values or strings; a large one stands in the outermost graph, and once."""
         array = np.asarray(values)
+        if array.nbytes < _LARGE or array.dtype.kind in "UO":
+            return self._constant(array)
+        large, key = self._outermost._large, (array.dtype.str, array.shape, array.tobytes())
+        if key not in large:
+            large[key] = self._outermost._constant(array)
+        return large[key]
+
+    def _constant(self, array: np.ndarray) -> str:
         if array.dtype.kind in "UO":
             strings = [str(value).encode() for value in array.ravel()]
             tensor = self._onnx.helper.make_tensor(
@@ -93,7 +104,7 @@ class Graph:
 
     def branch(self) -> Graph:
         """A graph for `choose`, which may use the results of this one."""
-        return Graph(self._numbers)
+        return Graph(self._outermost)
 
     def choose(self, condition: str, true: tuple[Graph, str], false: tuple[Graph, str]) -> str:
         """The result of one of two graphs, a table of doubles; the other is not computed."""

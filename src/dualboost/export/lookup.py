@@ -42,25 +42,26 @@ class Lookup:
     cuts: np.ndarray
     """cuts[p, u] has the p-th cut of each cell of a feature, infinity where there is none; one more for NaN."""
     values: np.ndarray
+    """Of each feature, those of all cells below their cuts, then those above the first, then above the second."""
 
     def add(self, graph: Graph, columns: Columns) -> str:
         """The sum over the features, one row."""
-        found = self._found(graph, columns, graph.constant(self.values))
+        found = self._found(graph, columns)
         return graph.add("ReduceSum", [found, graph.constant(np.array([0]))], {"keepdims": 1})
 
-    def each(self, graph: Graph, columns: Columns, factor: str) -> str:
-        """What each feature says, a row each, times a factor of the graph."""
-        found = self._found(graph, columns, graph.add("Mul", [graph.constant(self.values), factor]))
+    def each(self, graph: Graph, columns: Columns) -> str:
+        """What each feature says, a row each."""
+        found = self._found(graph, columns)
         return graph.add("Gather", [found, graph.constant(np.array([0]))], {"axis": 0}) if self._alone else found
 
-    def _found(self, graph: Graph, columns: Columns, values: str) -> str:
+    def _found(self, graph: Graph, columns: Columns) -> str:
         x = columns.take(graph, self.features)
         cell = self._cell(graph, x)
-        step = graph.add("Mul", [cell, graph.constant(np.array(len(self.cuts) + 1, dtype=np.int32))])
+        step, none, beyond = cell, *(graph.constant(np.array(n, dtype=np.int32)) for n in (0, self.cuts.shape[2]))
         for cuts in self.cuts:
             cut = graph.add("GatherElements", [graph.constant(cuts), cell], {"axis": 1})
-            step = graph.add("Add", [step, graph.add("Cast", [graph.add("Less", [cut, x])], {"to": INT32})])
-        return graph.add("GatherElements", [values, step], {"axis": 1})
+            step = graph.add("Add", [step, graph.add("Where", [graph.add("Less", [cut, x]), beyond, none])])
+        return graph.add("GatherElements", [graph.constant(self.values), step], {"axis": 1})
 
     @property
     def _alone(self) -> bool:
@@ -112,14 +113,14 @@ def _lookup(curves: list[Curve], rooted: bool) -> Lookup:
     cells = next(n for n in _CELLS if all(_probes(curve, n, rooted) <= _PROBES for curve in curves))
     probes = max(_probes(curve, cells, rooted) for curve in curves)
     cuts = np.full((probes, len(curves), cells + 1), np.inf)
-    values = np.empty((len(curves), cells + 1, probes + 1), dtype=curves[0].values.dtype)
+    values = np.empty((len(curves), probes + 1, cells + 1), dtype=curves[0].values.dtype)
     for u, curve in enumerate(curves):
         cell = _cells(curve, cells, rooted)
         first = np.searchsorted(cell, np.arange(cells))
         cuts[np.arange(len(cell)) - first[cell], u, cell] = curve.cuts
-        steps = first[:, None] + np.arange(probes + 1)  # beyond a cell's own cuts it is never asked
-        values[u, :cells] = curve.values[np.minimum(steps, len(curve.cuts))]
-        values[u, cells] = curve.missing
+        steps = first + np.arange(probes + 1)[:, None]  # beyond a cell's own cuts it is never asked
+        values[u, :, :cells] = curve.values[np.minimum(steps, len(curve.cuts))]
+        values[u, :, cells] = curve.missing
     centre, low, scale = np.array([_frame(curve, cells, rooted) for curve in curves]).T
     features = np.array([curve.feature for curve in curves])
     return Lookup(

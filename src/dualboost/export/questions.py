@@ -1,9 +1,9 @@
-"""What trees ask, answered for 63 rows at a time: one bit a row, 63 of them in a whole number.
+"""What trees ask, answered for 64 rows at a time: one bit a row, 64 of them in a whole number.
 
 Each row has a code in every column, the number of cuts below its value. One scatter puts the bit of a row where its
 code is, one cumulative sum over the codes then tells for every cut at once which rows lie above. Bits of different rows
 never meet, so there are no carries. The codes of a column add up to the bits of all rows; taken away once, they let one
-sum run over all columns, and none overflows.
+sum run over all columns, and none overflows: the sign is the highest bit, and sums of different bits are numbers.
 
 A question is a step function of sides; the rows that it sends right are differences of these sums, one for each run of
 codes. A missing value has the last code of its column.
@@ -17,20 +17,24 @@ from itertools import groupby
 
 import numpy as np
 
+from dualboost.export.blocks import Outside
 from dualboost.export.codes import add_codes
 from dualboost.export.columns import Columns
 from dualboost.export.curves import Curve
-from dualboost.export.graph import INT32, Graph
+from dualboost.export.graph import Graph
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
 
 __all__ = ["NEVER", "ROWS", "Key", "Lanes", "Place", "Questions", "question"]
 
-ROWS = 63  # in one number: its sign stays out of it
+ROWS = 64  # in one number
 
 Place = tuple[int, int]  # a table in the graph, and a row of it
 NEVER: Place = (0, 0)  # no bit is set there
 Key = tuple[int, bytes, bytes]
 Runs = list[tuple[int, int]]
+
+_BITS = np.left_shift(np.uint64(1), np.arange(ROWS, dtype=np.uint64)).view(np.int64)
+_LOWEST_BITS = np.append(0, np.cumsum(_BITS))  # so many of them are set
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,47 +70,49 @@ class Questions:
         return int(self.curves[-1].missing) + 1
 
     def add(self, graph: Graph, columns: Columns, lanes: Lanes) -> list[str]:
-        """The sums and the tables, a number for each 63 rows of X."""
-        cells = graph.add("Add", [add_codes(graph, self.curves, columns, lanes.width), lanes.lane])
+        """The sums and the tables, a number for each 64 rows of X."""
+        # Sliced here: onnxruntime warns of slices of constants that a part of the graph takes from outside.
+        own = np.arange(lanes.most) // ROWS * self.size
+        first = graph.add("Slice", [graph.constant(own.astype(np.int32)), graph.constant(np.array([0])), lanes.rows])
+        cells = graph.add("Add", [add_codes(graph, self.curves, columns), first])
         cells = graph.add("Reshape", [cells, graph.constant(np.array([-1]))])
         placed = graph.add("ScatterElements", [lanes.start, cells, lanes.bits], {"axis": 0, "reduction": "add"})
-        placed = graph.add("Reshape", [placed, graph.constant(np.array([self.size, -1]))])
-        sums = graph.add("CumSum", [placed, graph.constant(np.array(0))], {"exclusive": 1, "reverse": 1})
+        placed = graph.add("Reshape", [placed, graph.constant(np.array([-1, self.size]))])
+        turned = graph.add("Transpose", [placed], {"perm": [1, 0]})
+        sums = graph.add("CumSum", [turned, graph.constant(np.array(0))], {"exclusive": 1, "reverse": 1})
         return [sums, *(_differences(graph, sums, table) for table in self.tables)]
 
-    def lanes(self, graph: Graph, rows: str) -> Lanes:
+    def lanes(self, outside: Outside) -> Lanes:
         """What the answers for so many rows have in common."""
 
-        def repeated(column: str, shape: str) -> str:
-            return graph.add("Reshape", [graph.add("Expand", [column, shape]), line])
+        def first(values: np.ndarray, count: str) -> str:
+            return graph.add("Slice", [graph.constant(values), zero, count])
 
-        line, first, last = (graph.constant(np.array([k])) for k in (-1, 0, ROWS))
-        width = graph.add("Div", [graph.add("Add", [rows, graph.constant(np.array([ROWS - 1]))]), last])
-        shape = graph.add("Concat", [last, width], {"axis": 0})
-        powers = graph.constant((1 << np.arange(ROWS))[:, None])
-        bit = graph.add("Slice", [repeated(powers, shape), first, rows])
-        pads = graph.add("Concat", [first, graph.add("Sub", [graph.add("Mul", [width, last]), rows])], {"axis": 0})
-        every = _last_sum(graph, graph.add("Reshape", [graph.add("Pad", [bit, pads]), shape]), 0)
-        before = np.zeros((self.size, 1), dtype=np.int64)
+        graph, rows = outside.graph, outside.rows
+        zero, size, most = graph.constant(np.array([0])), graph.constant(np.array([ROWS])), np.arange(outside.most)
+        numbers = graph.add("Div", [graph.add("Add", [rows, graph.constant(np.array([ROWS - 1]))]), size])
+        left = graph.add("Min", [graph.add("Sub", [rows, first(most[::ROWS, None], numbers)]), size])
+        every = graph.add("Gather", [graph.constant(_LOWEST_BITS), left])
+        before = np.zeros(self.size, dtype=np.int64)
         before[[curve.values[0] - 1 for curve in self.curves]] = -1
+        line = graph.constant(np.array([-1]))
         start = graph.add("Reshape", [graph.add("Mul", [graph.constant(before), every]), line])
-        ends = graph.constant(np.array(0)), graph.add("Squeeze", [width]), graph.constant(np.array(1))
-        lane = graph.add("Slice", [repeated(graph.add("Range", [*ends]), shape), first, rows])
-        all_rows = graph.add("Concat", [graph.constant(np.array([len(self.curves)])), rows], {"axis": 0})
-        narrow = [graph.add("Cast", [name], {"to": INT32}) for name in (width, lane)]
-        return Lanes(narrow[0], narrow[1], repeated(bit, all_rows), start)
+        shape = graph.add("Concat", [graph.constant(np.array([len(self.curves)])), rows], {"axis": 0})
+        bits = graph.add("Expand", [first(_BITS[most % ROWS], rows), shape])
+        return Lanes(rows, outside.most, graph.add("Reshape", [bits, line]), start)
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """Row i is bit i // width of number i % width."""
+    """Row i is bit i % 64 of number i // 64."""
 
-    width: str
-    lane: str
+    rows: str
+    most: int
+    """How many rows there are, and can be."""
     bits: str
     """The bit of each row, for all columns."""
     start: str
-    """The rows of the sums before any bit is set."""
+    """The sums, one number after the other, before any bit is set."""
 
 
 def question(vote: PlainTrees, node: int) -> tuple[Key, Rule]:

@@ -35,6 +35,10 @@ class SmallTrees(BlockSums):
     def features(self) -> np.ndarray:
         return np.unique([question[0] for own in self.parts for part in own for question in part.asked])
 
+    @property
+    def beginning(self) -> int:
+        return 30_000
+
     def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
         nothing = graph.add("Mul", [columns.take(graph, self.features[:1]), graph.constant(np.array(0.0))])
         sums = [graph.sum([part.add(graph, columns) for part in own]) if own else nothing for own in self.parts]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dualboost.export.bits import by_size, counted_trees
-from dualboost.export.blocks import add_blocks, add_condition
+from dualboost.export.blocks import add_blocks, add_many, add_whole
 from dualboost.export.columns import add_columns
 from dualboost.export.curves import Curve, curves_and_trees
 from dualboost.export.ensemble import tree_arrays, with_columns
@@ -15,7 +16,7 @@ from dualboost.export.graph import Graph
 from dualboost.export.lookup import add_curves, lookups
 from dualboost.export.small import small_trees
 from dualboost.inspection.as_trees import step_tree
-from dualboost.inspection.trees import PlainTrees
+from dualboost.inspection.trees import RIGHT, PlainTrees
 
 __all__ = ["add_votes"]
 
@@ -39,13 +40,27 @@ def add_votes(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str
 
 
 def _counted(graph: Graph, trees: Sequence[PlainTrees], n_features: int) -> str:
-    """The sums of trees, by whichever way suits their size and the rows."""
+    """The sums of trees; where some abstain from a missing value, rows without one take shorter walks."""
+    whole = add_whole(graph, trees)
+    if not whole:
+        return _by_rows(graph, trees, n_features)
+    all_known, some_missing = graph.branch(), graph.branch()
+    return graph.choose(
+        whole,
+        (all_known, _by_rows(all_known, trees, n_features)),
+        (some_missing, _walked(some_missing, trees, n_features)),
+    )
+
+
+def _by_rows(graph: Graph, trees: Sequence[PlainTrees], n_features: int) -> str:
+    """The sums by arrays, or a walk for few rows; no tree abstains from a missing value."""
     walking, counting = graph.branch(), graph.branch()
     sums = small_trees(trees) or counted_trees(trees)
+    decided = [replace(vote, missing=np.where(vote.abstains, RIGHT, vote.missing)) for vote in trees]
     return graph.choose(
-        add_condition(graph, trees, n_features),
+        add_many(graph, sums, trees, n_features),
         (counting, add_blocks(counting, sums, len(trees), n_features)),
-        (walking, _walked(walking, trees, n_features)),
+        (walking, _walked(walking, decided, n_features)),
     )
 
 

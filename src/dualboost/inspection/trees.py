@@ -86,6 +86,11 @@ class PlainTrees:
         return len(self.roots) - 1
 
     @property
+    def abstains(self) -> np.ndarray:
+        """Which nodes are thresholds that send a missing value nowhere."""
+        return (self.feature >= 0) & (self.rule < 0) & (self.missing == ABSTAIN)
+
+    @property
     def nodes(self) -> Iterator[slice]:
         """The places of each tree."""
         return (slice(first, last) for first, last in pairwise(self.roots.tolist()))

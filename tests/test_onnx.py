@@ -37,8 +37,9 @@ def assert_same(model, rows) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_classifier_says_the_same(kind):
+def test_every_classifier_says_the_same(kind, capfd):
     assert_same(fitted(kind), new_rows(kind))
+    assert not capfd.readouterr().err, "onnxruntime has no warning to give about the graph"
 
 
 def test_values_that_single_precision_would_join():

@@ -120,7 +120,7 @@ def random_tree(rng, levels, n_features) -> list[tuple]:
 @pytest.mark.parametrize("rows", [3, 700, MANY - 1, MANY, 20_011])
 @pytest.mark.parametrize("lost", [0.0, 0.05])
 @pytest.mark.parametrize("signs", [False, True])
-def test_trees_are_walked_and_counted_alike(levels, rows, lost, signs):
+def test_trees_are_walked_and_counted_alike(levels, rows, lost, signs, capfd):
     rng = np.random.default_rng(levels)
     votes = [PlainTrees.of([random_tree(rng, levels, 6) for _ in range(12)], 0.25) for _ in range(2)]
     votes = [replace(vote, value=np.sign(vote.value)) for vote in votes] if signs else votes
@@ -128,6 +128,7 @@ def test_trees_are_walked_and_counted_alike(levels, rows, lost, signs):
     table[rng.random(table.shape) < lost] = np.nan
     found = run(votes, table)
     np.testing.assert_allclose(found, np.column_stack([vote.scores(table) for vote in votes]), rtol=0, atol=1e-12)
+    assert not capfd.readouterr().err
 
 
 @pytest.mark.parametrize("levels", [2, 4])

@@ -19,7 +19,7 @@ from dualboost.export.curves import Curve
 from dualboost.export.graph import Graph
 from dualboost.inspection.trees import ABSTAIN, PlainTrees
 
-__all__ = ["BlockSums", "Outside", "add_blocks", "add_many", "add_whole", "levels_of"]
+__all__ = ["BlockSums", "Outside", "add_block", "add_blocks", "add_fits", "add_many", "add_missing", "levels_of"]
 
 _CELLS = 300_000  # of X in a block, a few MB with what is worked out from them...
 _LEAST, _MOST = 640, 10_240  # ...and rows
@@ -50,32 +50,37 @@ class BlockSums(ABC):
     def beginning(self) -> int:
         """How many steps of a walk take as long as the sums for a few rows."""
 
+    @property
+    def block(self) -> int:
+        """How many rows are summed at once."""
+        return int(np.clip(_CELLS // len(self.features), _LEAST, _MOST))
+
     @abstractmethod
     def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
 
 
-def add_blocks(graph: Graph, trees: BlockSums, n_votes: int, n_features: int) -> str:
-    """The sums for all rows of X."""
+def add_fits(graph: Graph, trees: BlockSums) -> str:
+    """Whether all rows of X fit in one block."""
     rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-    most = int(np.clip(_CELLS // len(trees.features), _LEAST, _MOST))
-    one, several = graph.branch(), graph.branch()
-    return graph.choose(
-        graph.add("LessOrEqual", [rows, graph.constant(np.array([most]))]),
-        (one, trees.add(one, add_columns(one, trees.features, n_features), Outside(one, rows, most))),
-        (several, _add_several(several, trees, most, (n_votes, n_features))),
-    )
+    return graph.add("LessOrEqual", [rows, graph.constant(np.array([trees.block]))])
 
 
-def _add_several(graph: Graph, trees: BlockSums, most: int, size: tuple[int, int]) -> str:
-    """Block by block, where the rows are too many for one; the size is that of a row of sums and of X."""
-    n_votes, n_features = size
-    blocks = _Blocks.of(graph, most)
+def add_block(graph: Graph, trees: BlockSums, n_features: int) -> str:
+    """The sums for the rows of X, which fit in one block."""
+    rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
+    return trees.add(graph, add_columns(graph, trees.features, n_features), Outside(graph, rows, trees.block))
+
+
+def add_blocks(graph: Graph, trees: BlockSums, n_votes: int, n_features: int) -> str:
+    """The sums for any number of rows of X."""
+    blocks = _Blocks.of(graph, trees.block)
     body, start = graph.branch(), graph.name("start")
     end = body.add("Add", [start, blocks.size])
     rows = body.add("Slice", ["X", start, end, body.constant(np.array([0]))])
     columns = add_columns(body, trees.features, n_features, rows)
-    sums = graph.scan(blocks.starts, (body, start, trees.add(body, columns, Outside(graph, blocks.size, most))))
+    result = trees.add(body, columns, Outside(graph, blocks.size, trees.block))
+    sums = graph.scan(blocks.starts, (body, start, result))
     flat = graph.add("Reshape", [sums, graph.constant(np.array([-1, n_votes]))])
     return blocks.joined(graph, flat)
 
@@ -124,16 +129,17 @@ def add_many(graph: Graph, trees: BlockSums, votes: Sequence[PlainTrees], n_feat
     return graph.both(many, (looking, known)) if known else many
 
 
-def add_whole(graph: Graph, votes: Sequence[PlainTrees]) -> str:
-    """Whether nothing is missing in the columns where a tree abstains from it; no name where none does."""
-    whole = [vote.feature[vote.abstains] for vote in votes]
-    features = np.unique(np.concatenate(whole)).astype(np.int64)
+def add_missing(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str:
+    """Whether something is missing in the columns where a tree abstains from it; no name where none does."""
+    features = np.unique(np.concatenate([vote.feature[vote.abstains] for vote in votes])).astype(np.int64)
     if not len(features):
         return ""
-    sums = graph.add("ReduceSum", ["X", graph.constant(np.array([0]))], {"keepdims": 0})
-    own = graph.add("Gather", [sums, graph.constant(features)])
+    X = "X"
+    if len(features) < n_features:
+        X = graph.add("ReduceSum", [X, graph.constant(np.array([0]))], {"keepdims": 0})
+        X = graph.add("Gather", [X, graph.constant(features)])
     # NaN where one is; where infinities meet, too.
-    return graph.add("Not", [graph.add("IsNaN", [graph.add("ReduceSum", [own], {"keepdims": 1})])])
+    return graph.add("IsNaN", [graph.add("ReduceSum", [X], {"keepdims": 0})])
 
 
 def levels_of(trees: PlainTrees) -> np.ndarray:

@@ -74,7 +74,9 @@ class Graph:
 
     def call(self, name: str, output: str) -> None:
         """Give a result the name of an output."""
-        self._nodes.append(self._onnx.helper.make_node("Identity", [name], [output], name=f"to_{output}"))
+        for node in self._nodes:
+            for names in (node.input, node.output):
+                names[:] = [output if own == name else own for own in names]
 
     def trees(self, X: str, arrays: TreeArrays, n_targets: int) -> str:
         """The sums of the trees, one column a target, in double precision."""

@@ -57,10 +57,11 @@ class Lookup:
     def _found(self, graph: Graph, columns: Columns) -> str:
         x = columns.take(graph, self.features)
         cell = self._cell(graph, x)
-        step, none, beyond = cell, *(graph.constant(np.array(n, dtype=np.int32)) for n in (0, self.cuts.shape[2]))
+        step = cell
         for cuts in self.cuts:
             cut = graph.add("GatherElements", [graph.constant(cuts), cell], {"axis": 1})
-            step = graph.add("Add", [step, graph.add("Where", [graph.add("Less", [cut, x]), beyond, none])])
+            choices = (graph.constant(np.array(n, dtype=np.int32)) for n in (cuts.shape[1], 0))
+            step = graph.add("Add", [step, graph.add("Where", [graph.add("Less", [cut, x]), *choices])])
         return graph.add("GatherElements", [graph.constant(self.values), step], {"axis": 1})
 
     @property

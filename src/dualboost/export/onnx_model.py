@@ -60,8 +60,13 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     parts = [vote for part in models for vote in single_votes(part.predictor_)]
     scores = _votes(graph, parts, model.n_features_in_)
     one = len(parts) == 1
-    winner, shown, chances = _two(graph, scores, links) if one else _several(graph, scores, links, len(parts))
-    graph.call(_named(graph, classes, winner), "label")
+    if one:
+        second, shown, chances = _two(graph, scores, links)
+        label = _of_two(graph, classes, second)
+    else:
+        winner, shown, chances = _several(graph, scores, links, len(parts))
+        label = graph.add("Gather", [graph.constant(classes), winner])
+    graph.call(label, "label")
     graph.call(shown, "score")
     columns = [None] if one else [None, len(parts)]
     outputs = {"label": (_KINDS[classes.dtype.kind], [None]), "score": ("DOUBLE", columns)}
@@ -72,12 +77,11 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     return graph.model(model.n_features_in_, outputs, notes)
 
 
-def _named(graph: Graph, classes: np.ndarray, winner: str) -> str:
-    """The labels of the winners; of two, onnxruntime chooses much faster than it looks up."""
-    if len(classes) > 2 or classes.dtype.kind == "b":
-        return graph.add("Gather", [graph.constant(classes), winner])
-    first, second = (graph.constant(classes[[k]]) for k in (0, 1))
-    return graph.add("Where", [graph.add("Cast", [winner], {"to": 9}), second, first])
+def _of_two(graph: Graph, classes: np.ndarray, second: str) -> str:
+    """The labels of the rows, of which some have the second; onnxruntime chooses much faster than it looks up."""
+    if classes.dtype.kind == "b":
+        return second
+    return graph.add("Where", [second, *(graph.constant(classes[[k]]) for k in (1, 0))])
 
 
 def _categories(model: BoostedClassifier) -> dict[str, str]:
@@ -104,16 +108,19 @@ def _votes(graph: Graph, predictors: list, n_features: int) -> str:
 
 
 def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
-    """(number of the winner, score, probabilities or nothing) of one vote."""
-    score = graph.add("Reshape", [scores, graph.constant(np.array([-1]))])
-    winner = graph.add("Cast", [graph.add("Greater", [score, graph.constant(np.array(0.0))])], {"to": 7})
+    """(whether the second class wins, score, probabilities or nothing) of one vote."""
+    line = graph.constant(np.array([-1]))
+    score = graph.add("Reshape", [scores, line])
+    second = graph.add("Greater", [score, graph.constant(np.array(0.0))])
     if not links:
-        return winner, score, ""
-    second = _linked(graph, scores, links[0])
-    column, line = graph.constant(np.array([-1, 1])), graph.constant(np.array([-1]))
+        return second, score, ""
+    if isinstance(links[0], Sigmoid):
+        return second, score, _sigmoid(graph, scores, links[0].slope * np.array([[-1.0, 1.0]]))
+    p = _linked(graph, scores, links[0])
     # On a line, for onnxruntime takes a column number by number.
-    first = graph.add("Sub", [graph.constant(np.array(1.0)), graph.add("Reshape", [second, line])])
-    return winner, score, graph.add("Concat", [graph.add("Reshape", [first, column]), second], {"axis": 1})
+    other = graph.add("Sub", [graph.constant(np.array(1.0)), graph.add("Reshape", [p, line])])
+    column = graph.add("Reshape", [other, graph.constant(np.array([-1, 1]))])
+    return second, score, graph.add("Concat", [column, p], {"axis": 1})
 
 
 def _several(graph: Graph, scores: str, links: list[Link], count: int) -> tuple[str, str, str]:
@@ -140,11 +147,15 @@ def _first_largest(graph: Graph, votes: str) -> str:
 def _linked(graph: Graph, score: str, link: Link) -> str:
     """A column of scores as a column of probabilities."""
     if isinstance(link, Sigmoid):
-        # A product of matrices, for onnxruntime leaves out a factor near 1.
-        return graph.add("Sigmoid", [graph.add("MatMul", [score, graph.constant(np.array([[link.slope]]))])])
+        return _sigmoid(graph, score, np.array([[link.slope]]))
     if isinstance(link, Steps):
         return _interpolated(graph, score, link)
     raise ValueError(f"ONNX export does not know the link {type(link).__name__}.")
+
+
+def _sigmoid(graph: Graph, score: str, slopes: np.ndarray) -> str:
+    # A product of matrices, for onnxruntime leaves out a factor near 1.
+    return graph.add("Sigmoid", [graph.add("MatMul", [score, graph.constant(slopes)])])
 
 
 def _interpolated(graph: Graph, score: str, link: Steps) -> str:

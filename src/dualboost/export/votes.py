@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dualboost.export.bits import by_size, counted_trees
-from dualboost.export.blocks import add_blocks, add_many, add_whole
+from dualboost.export.blocks import BlockSums, add_block, add_blocks, add_fits, add_many, add_missing
 from dualboost.export.columns import add_columns
 from dualboost.export.curves import Curve, curves_and_trees
 from dualboost.export.ensemble import tree_arrays, with_columns
@@ -26,42 +26,48 @@ def add_votes(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str
     parts = [_parts(vote) for vote in votes]
     tables, trees = [own for own, _ in parts], [own for _, own in parts]
     small, large = zip(*map(by_size, trees), strict=True)
-    counted = any(map(len, small))
-    scores = graph.constant(np.array([[_constant(vote) for vote in votes]]))
+    sums = []
     if any(tables):
         used = np.unique([feature for own in tables for table in own for feature in table.features])
-        columns = add_columns(graph, used, n_features)
-        scores = graph.add("Add", [add_curves(graph, tables, columns), scores])
-    if counted:
-        scores = graph.add("Add", [_counted(graph, small, n_features), scores])
-    if any(map(len, large)) or not (any(tables) or counted):
-        scores = graph.add("Add", [_walked(graph, large, n_features), scores])
-    return scores
+        sums.append(add_curves(graph, tables, add_columns(graph, used, n_features)))
+    if any(map(len, small)):
+        sums.append(_Ways(small, small_trees(small) or counted_trees(small), n_features).add(graph))
+    if any(map(len, large)) or not sums:
+        sums.append(_walked(graph, large, n_features))
+    bases = np.array([[_constant(vote) for vote in votes]])
+    return graph.add("Add", [graph.sum(sums), graph.constant(bases)]) if bases.any() else graph.sum(sums)
 
 
-def _counted(graph: Graph, trees: Sequence[PlainTrees], n_features: int) -> str:
-    """The sums of trees; where some abstain from a missing value, rows without one take shorter walks."""
-    whole = add_whole(graph, trees)
-    if not whole:
-        return _by_rows(graph, trees, n_features)
-    all_known, some_missing = graph.branch(), graph.branch()
-    return graph.choose(
-        whole,
-        (all_known, _by_rows(all_known, trees, n_features)),
-        (some_missing, _walked(some_missing, trees, n_features)),
-    )
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """Ways to sum the same trees: by arrays, in one block of rows or several, or walked."""
 
+    trees: Sequence[PlainTrees]
+    sums: BlockSums
+    n_features: int
 
-def _by_rows(graph: Graph, trees: Sequence[PlainTrees], n_features: int) -> str:
-    """The sums by arrays, or a walk for few rows; no tree abstains from a missing value."""
-    walking, counting = graph.branch(), graph.branch()
-    sums = small_trees(trees) or counted_trees(trees)
-    decided = [replace(vote, missing=np.where(vote.abstains, RIGHT, vote.missing)) for vote in trees]
-    return graph.choose(
-        add_many(graph, sums, trees, n_features),
-        (counting, add_blocks(counting, sums, len(trees), n_features)),
-        (walking, _walked(walking, decided, n_features)),
-    )
+    def add(self, graph: Graph) -> str:
+        """The sums, by the quickest way; where the rows fit in one block, a single decision leads there."""
+        missing = add_missing(graph, self.trees, self.n_features)
+        many = add_many(graph, self.sums, self.trees, self.n_features)
+        at_once = graph.add("And", [many, add_fits(graph, self.sums)])
+        if missing:
+            at_once = graph.add("And", [at_once, graph.add("Not", [missing])])
+        block, others = graph.branch(), graph.branch()
+        rest = self._with_missing(others, missing, many) if missing else self._without_missing(others, many)
+        return graph.choose(at_once, (block, add_block(block, self.sums, self.n_features)), (others, rest))
+
+    def _with_missing(self, graph: Graph, missing: str, many: str) -> str:
+        walking, others = graph.branch(), graph.branch()
+        walked = _walked(walking, self.trees, self.n_features)
+        return graph.choose(missing, (walking, walked), (others, self._without_missing(others, many)))
+
+    def _without_missing(self, graph: Graph, many: str) -> str:
+        """No tree abstains from a value that is missing, so walks are shorter."""
+        counting, walking = graph.branch(), graph.branch()
+        decided = [replace(vote, missing=np.where(vote.abstains, RIGHT, vote.missing)) for vote in self.trees]
+        counted = add_blocks(counting, self.sums, len(self.trees), self.n_features)
+        return graph.choose(many, (counting, counted), (walking, _walked(walking, decided, self.n_features)))
 
 
 def _parts(vote: PlainTrees):

@@ -39,12 +39,16 @@ class CountedTrees(BlockSums):
     """votes[k, g]: whether group g belongs to vote k."""
 
     @property
+    def n_votes(self) -> int:
+        return len(self.votes)
+
+    @property
     def features(self) -> np.ndarray:
         return np.array([curve.feature for curve in self.functions.questions.curves])
 
     @property
     def beginning(self) -> int:
-        return 25_000 + 15 * sum(map(len, self.functions.levels))
+        return 18_000 + 20 * sum(map(len, self.functions.levels))
 
     def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
         questions = self.functions.questions

@@ -1,8 +1,7 @@
 """Sums of trees on blocks of rows that stay in the cache, by operators on whole arrays.
 
 onnxruntime walks its trees row by row, and half of the turns come as a surprise to the processor; so all splits of all
-trees are worked out at once. A few rows are walked as before, and so are all rows where one has a missing value or an
-unknown category that makes a tree abstain.
+trees are worked out at once. A few rows are walked as before.
 """
 
 from __future__ import annotations
@@ -13,13 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualboost.export.codes import add_codes
 from dualboost.export.columns import Columns, add_columns
-from dualboost.export.curves import Curve
 from dualboost.export.graph import Graph
-from dualboost.inspection.trees import ABSTAIN, PlainTrees
+from dualboost.inspection.trees import PlainTrees
 
-__all__ = ["BlockSums", "Outside", "add_block", "add_blocks", "add_fits", "add_many", "add_missing", "levels_of"]
+__all__ = ["BlockSums", "Outside", "add_block", "add_blocks", "add_fits", "add_many", "levels_of"]
 
 _CELLS = 300_000  # of X in a block, a few MB with what is worked out from them...
 _LEAST, _MOST = 640, 10_240  # ...and rows
@@ -39,6 +36,10 @@ class Outside:
 
 class BlockSums(ABC):
     """Trees that can be summed block by block."""
+
+    @property
+    @abstractmethod
+    def n_votes(self) -> int: ...
 
     @property
     @abstractmethod
@@ -72,16 +73,16 @@ def add_block(graph: Graph, trees: BlockSums, n_features: int) -> str:
     return trees.add(graph, add_columns(graph, trees.features, n_features), Outside(graph, rows, trees.block))
 
 
-def add_blocks(graph: Graph, trees: BlockSums, n_votes: int, n_features: int) -> str:
+def add_blocks(graph: Graph, trees: BlockSums, n_features: int, X: str = "X") -> str:
     """The sums for any number of rows of X."""
     blocks = _Blocks.of(graph, trees.block)
     body, start = graph.branch(), graph.name("start")
     end = body.add("Add", [start, blocks.size])
-    rows = body.add("Slice", ["X", start, end, body.constant(np.array([0]))])
+    rows = body.add("Slice", [X, start, end, body.constant(np.array([0]))])
     columns = add_columns(body, trees.features, n_features, rows)
     result = trees.add(body, columns, Outside(graph, blocks.size, trees.block))
     sums = graph.scan(blocks.starts, (body, start, result))
-    flat = graph.add("Reshape", [sums, graph.constant(np.array([-1, n_votes]))])
+    flat = graph.add("Reshape", [sums, graph.constant(np.array([-1, trees.n_votes]))])
     return blocks.joined(graph, flat)
 
 
@@ -119,27 +120,11 @@ class _Blocks:
         return graph.add("Concat", [before, graph.add("Slice", [flat, self.twice, end])], {"axis": 0})
 
 
-def add_many(graph: Graph, trees: BlockSums, votes: Sequence[PlainTrees], n_features: int) -> str:
-    """Whether the rows are not few, and no tree abstains from a category, for which all of them are looked at."""
+def add_many(graph: Graph, trees: BlockSums, votes: Sequence[PlainTrees]) -> str:
+    """Whether the rows are too many to be walked."""
     rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
     fewest = np.clip(trees.beginning / max(1.0, sum(map(_steps, votes))), _FEWEST, _MANY)
-    many = graph.add("GreaterOrEqual", [rows, graph.constant(np.array([fewest], dtype=np.int64))])
-    looking = graph.branch()
-    known = _add_known(looking, votes, n_features)
-    return graph.both(many, (looking, known)) if known else many
-
-
-def add_missing(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str:
-    """Whether something is missing in the columns where a tree abstains from it; no name where none does."""
-    features = np.unique(np.concatenate([vote.feature[vote.abstains] for vote in votes])).astype(np.int64)
-    if not len(features):
-        return ""
-    X = "X"
-    if len(features) < n_features:
-        X = graph.add("ReduceSum", [X, graph.constant(np.array([0]))], {"keepdims": 0})
-        X = graph.add("Gather", [X, graph.constant(features)])
-    # NaN where one is; where infinities meet, too.
-    return graph.add("IsNaN", [graph.add("ReduceSum", [X], {"keepdims": 0})])
+    return graph.add("GreaterOrEqual", [rows, graph.constant(np.array([fewest], dtype=np.int64))])
 
 
 def levels_of(trees: PlainTrees) -> np.ndarray:
@@ -160,29 +145,3 @@ def _steps(trees: PlainTrees) -> float:
     while len(at := at[trees.feature[at] >= 0]):
         met, share, at = met + share * len(at), share / 2, np.concatenate([trees.left[at], trees.right[at]])
     return met
-
-
-def _add_known(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str:
-    """Whether no category is one of which a tree says nothing; no name where they speak of all."""
-    curves = _abstaining(votes)
-    if not curves:
-        return ""
-    one = graph.constant(np.array([1], dtype=np.int32))
-    columns = add_columns(graph, np.array([curve.feature for curve in curves]), n_features)
-    strangest = graph.add("ReduceMax", [add_codes(graph, curves, columns)], {"keepdims": 0})
-    return graph.add("Less", [strangest, one])
-
-
-def _abstaining(votes: Sequence[PlainTrees]) -> list[Curve]:
-    """1 where a rule of categories says nothing."""
-    rules = [rule for vote in votes for rule in vote.rules if np.any(rule.sides == ABSTAIN)]
-    curves = []
-    for feature in sorted({rule.feature for rule in rules}):
-        own = [rule for rule in rules if rule.feature == feature]
-        cuts = np.unique(np.concatenate([rule.cuts for rule in own]))
-        cuts = cuts[np.isfinite(cuts)]
-        places = [*cuts, np.inf, np.nan]
-        says = [rule.sides[np.searchsorted(rule.cuts, places)] == ABSTAIN for rule in own]
-        values = np.any(says, axis=0).astype(np.int32)
-        curves.append(Curve(feature, cuts, values[:-1], int(values[-1])))
-    return curves

@@ -99,7 +99,7 @@ class Functions:
     def add(self, graph: Graph, answers: Sequence[str], wanted: Sequence[Place]) -> str:
         """The bits at these places, a row each."""
         tables = _Tables(graph, list(answers))
-        tables.append(graph.add("BitwiseNot", [tables.take(self.negated)]) if self.negated else answers[0])
+        tables.negate(self.negated)
         for level in self.levels:
             tables.choose(level)
         return tables.take(wanted)
@@ -113,16 +113,21 @@ class _Tables:
         self._names = names
         self._moved: dict[int, np.ndarray] = {}
 
-    def append(self, name: str) -> None:
-        self._names.append(name)
+    def negate(self, places: Sequence[Place]) -> None:
+        order = sorted(range(len(places)), key=places.__getitem__)
+        opposite = [self._graph.add("BitwiseNot", [self.take([places[k] for k in order])])] if order else self._names
+        self._append(opposite[0], order)
 
     def choose(self, level: Sequence[Choice]) -> None:
         order = sorted(range(len(level)), key=lambda k: [source for source, _ in level[k][1:] + level[k][:1]])
         answer, false, true = (self.take([level[k][part] for k in order]) for part in range(3))
         differ = self._graph.add("BitwiseXor", [false, true])
         changed = self._graph.add("BitwiseAnd", [answer, differ])
+        self._append(self._graph.add("BitwiseXor", [false, changed]), order)
+
+    def _append(self, name: str, order: Sequence[int]) -> None:
         self._moved[len(self._names)] = np.argsort(order)
-        self.append(self._graph.add("BitwiseXor", [false, changed]))
+        self._names.append(name)
 
     def take(self, places: Sequence[Place]) -> str:
         """The rows at these places, one after the other."""

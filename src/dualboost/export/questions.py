@@ -159,11 +159,12 @@ def _padded(runs: Sequence[Runs]) -> np.ndarray:
 
 
 def _differences(graph: Graph, sums: str, table: np.ndarray) -> str:
-    above, below = (graph.add("Gather", [sums, graph.constant(side)], {"axis": 0}) for side in np.moveaxis(table, 2, 0))
-    return _last_sum(graph, graph.add("Sub", [above, below]), 1)
-
-
-def _last_sum(graph: Graph, table: str, axis: int) -> str:
-    """The sum along an axis; `ReduceSum` of onnxruntime rounds whole numbers to doubles."""
-    sums = graph.add("CumSum", [table, graph.constant(np.array(axis))])
-    return graph.add("Gather", [sums, graph.constant(np.array(-1))], {"axis": axis})
+    single = table.shape[1] == 1
+    sides = np.moveaxis(table[:, 0] if single else table, -1, 0)
+    above, below = (graph.add("Gather", [sums, graph.constant(side)], {"axis": 0}) for side in sides)
+    runs = graph.add("Sub", [above, below])
+    if single:
+        return runs
+    # `ReduceSum` of onnxruntime rounds whole numbers to doubles.
+    sums = graph.add("CumSum", [runs, graph.constant(np.array(1))])
+    return graph.add("Gather", [sums, graph.constant(np.array(-1))], {"axis": 1})

@@ -32,6 +32,10 @@ class SmallTrees(BlockSums):
     parts: list[list[FullTrees]]
 
     @property
+    def n_votes(self) -> int:
+        return len(self.parts)
+
+    @property
     def features(self) -> np.ndarray:
         return np.unique([question[0] for own in self.parts for part in own for question in part.asked])
 

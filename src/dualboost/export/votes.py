@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dualboost.export.abstaining import Abstaining
 from dualboost.export.bits import by_size, counted_trees
-from dualboost.export.blocks import BlockSums, add_block, add_blocks, add_fits, add_many, add_missing
+from dualboost.export.blocks import BlockSums, add_block, add_blocks, add_fits, add_many
 from dualboost.export.columns import add_columns
 from dualboost.export.curves import Curve, curves_and_trees
 from dualboost.export.ensemble import tree_arrays, with_columns
@@ -48,26 +49,45 @@ class _Ways:
 
     def add(self, graph: Graph) -> str:
         """The sums, by the quickest way; where the rows fit in one block, a single decision leads there."""
-        missing = add_missing(graph, self.trees, self.n_features)
-        many = add_many(graph, self.sums, self.trees, self.n_features)
+        abstaining = Abstaining.of(self.trees, self.n_features)
+        many = add_many(graph, self.sums, self.trees)
+        some_abstain = abstaining.anywhere(graph, many)
         at_once = graph.add("And", [many, add_fits(graph, self.sums)])
-        if missing:
-            at_once = graph.add("And", [at_once, graph.add("Not", [missing])])
+        if not some_abstain:
+            return self._choose(graph, at_once, lambda others: self._without(others, many))
+        at_once = graph.add("And", [at_once, graph.add("Not", [some_abstain])])
+        return self._choose(graph, at_once, lambda others: self._with(others, abstaining, (some_abstain, many)))
+
+    def _choose(self, graph: Graph, at_once: str, otherwise: Callable[[Graph], str]) -> str:
         block, others = graph.branch(), graph.branch()
-        rest = self._with_missing(others, missing, many) if missing else self._without_missing(others, many)
-        return graph.choose(at_once, (block, add_block(block, self.sums, self.n_features)), (others, rest))
+        return graph.choose(at_once, (block, add_block(block, self.sums, self.n_features)), (others, otherwise(others)))
 
-    def _with_missing(self, graph: Graph, missing: str, many: str) -> str:
-        walking, others = graph.branch(), graph.branch()
-        walked = _walked(walking, self.trees, self.n_features)
-        return graph.choose(missing, (walking, walked), (others, self._without_missing(others, many)))
+    def _with(self, graph: Graph, abstaining: Abstaining, conditions: tuple[str, str]) -> str:
+        some_abstain, many = conditions
+        some, none = graph.branch(), graph.branch()
+        return graph.choose(
+            some_abstain, (some, self._patched(some, abstaining, many)), (none, self._without(none, many))
+        )
 
-    def _without_missing(self, graph: Graph, many: str) -> str:
-        """No tree abstains from a value that is missing, so walks are shorter."""
+    def _without(self, graph: Graph, many: str) -> str:
+        """No tree abstains from a missing value, so walks are shorter."""
         counting, walking = graph.branch(), graph.branch()
         decided = [replace(vote, missing=np.where(vote.abstains, RIGHT, vote.missing)) for vote in self.trees]
-        counted = add_blocks(counting, self.sums, len(self.trees), self.n_features)
+        counted = add_blocks(counting, self.sums, self.n_features)
         return graph.choose(many, (counting, counted), (walking, _walked(walking, decided, self.n_features)))
+
+    def _patched(self, graph: Graph, abstaining: Abstaining, many: str) -> str:
+        """The rows from which trees abstain are walked, or all if they are few; the others are as ever."""
+        chosen = graph.add("Or", [abstaining.rows(graph), graph.add("Not", [many])])
+        places = graph.add("Transpose", [graph.add("NonZero", [chosen])], {"perm": [1, 0]})
+        line = graph.add("Reshape", [places, graph.constant(np.array([-1]))])
+        walked = _walked(graph, self.trees, self.n_features, graph.add("Gather", ["X", line], {"axis": 0}))
+        counting, walking = graph.branch(), graph.branch()
+        column = counting.add("Unsqueeze", [chosen, counting.constant(np.array([1]))])
+        harmless = counting.add("Where", [column, counting.constant(np.array(0.0)), "X"])
+        counted = add_blocks(counting, self.sums, self.n_features, harmless)
+        patched = counting.add("ScatterND", [counted, places, walked])
+        return graph.choose(many, (counting, patched), (walking, walking.add("Identity", [walked])))
 
 
 def _parts(vote: PlainTrees):
@@ -87,9 +107,8 @@ def _constant(vote: PlainTrees) -> float:
     return float(vote.base + vote.value[roots][vote.feature[roots] < 0].sum())
 
 
-def _walked(graph: Graph, trees: Sequence[PlainTrees], n_features: int) -> str:
+def _walked(graph: Graph, trees: Sequence[PlainTrees], n_features: int, X: str = "X") -> str:
     told, sides = with_columns(trees, n_features)
-    X = "X"
     if sides:
         X = graph.add("Concat", [X, graph.trees(X, tree_arrays(sides), len(sides))], {"axis": 1})
     return graph.trees(X, tree_arrays(told), len(told))

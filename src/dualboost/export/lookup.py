@@ -21,7 +21,7 @@ from dualboost.export.graph import INT32, Graph
 
 __all__ = ["Lookup", "add_curves", "lookups"]
 
-_CELLS = (1, 16, 64, 256, 1024)
+_CELLS = (1, 16, 64, 256, 512, 1024)
 _PROBES = 2
 _WIDEST = 256  # features in one array: what a batch of rows takes in memory
 
@@ -111,8 +111,8 @@ def _lookup(curves: list[Curve], rooted: bool) -> Lookup:
     if len(curves) == 1:
         # onnxruntime leaves out the subtraction of one small number and the product with one number near 1.
         curves = [*curves, replace(curves[0], cuts=np.empty(0), values=0 * curves[0].values[:1], missing=0)]
-    cells = next(n for n in _CELLS if all(_probes(curve, n, rooted) <= _PROBES for curve in curves))
-    probes = max(_probes(curve, cells, rooted) for curve in curves)
+    sizes = [(max(_probes(curve, cells, rooted) for curve in curves), cells) for cells in _CELLS]
+    probes, cells = min(sizes)  # a second probe costs more than a larger table
     cuts = np.full((probes, len(curves), cells + 1), np.inf)
     values = np.empty((len(curves), probes + 1, cells + 1), dtype=curves[0].values.dtype)
     for u, curve in enumerate(curves):

@@ -14,9 +14,9 @@ import numpy as np
 
 from dualboost.export.blocks import BlockSums, Outside
 from dualboost.export.columns import Columns
-from dualboost.export.functions import DIGITS, Functions, Tree, numbered
-from dualboost.export.graph import INT32, UINT64, Graph
-from dualboost.export.questions import NEVER, ROWS, Place, Questions
+from dualboost.export.functions import DIGITS, NEVER, Functions, Place, Tree, numbered
+from dualboost.export.graph import INT32, UINT8, UINT64, Graph
+from dualboost.export.questions import ROWS, Questions
 from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["CountedTrees", "by_size", "counted_trees"]
@@ -58,7 +58,7 @@ class CountedTrees(BlockSums):
         sums = graph.add("MatMul", [graph.constant(self.votes), found])
         return self._by_rows(graph, sums, columns)
 
-    def _digits(self, graph: Graph, answers: Sequence[str]) -> list[str]:
+    def _digits(self, graph: Graph, answers: str) -> list[str]:
         """The even digits and the odd ones: (group, digit, 64 rows)."""
         wanted = sorted({place for own in self.digits for place in own})
         rows = graph.add("Cast", [self.functions.add(graph, answers, wanted)], {"to": UINT64})
@@ -103,7 +103,7 @@ def _numbers(graph: Graph, turned: str) -> str:
     """Byte by byte, of each group: (row of 64, 64 rows)."""
     turned = graph.add("Unsqueeze", [turned, graph.constant(np.array([1]))])
     lowered = graph.add("BitShift", [turned, graph.constant(_BYTES)], {"direction": "RIGHT"})
-    byte = graph.add("BitwiseAnd", [lowered, graph.constant(np.array(255, dtype=np.uint64))])
+    byte = graph.add("Cast", [lowered], {"to": UINT8})  # the lowest one
     return graph.add("Flatten", [graph.add("Cast", [byte], {"to": INT32})], {"axis": 1})
 
 

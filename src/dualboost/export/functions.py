@@ -13,13 +13,15 @@ from itertools import groupby
 import numpy as np
 
 from dualboost.export.graph import Graph
-from dualboost.export.questions import NEVER, Place, Questions, question
+from dualboost.export.questions import Questions, question
 from dualboost.inspection.trees import PlainTrees
 
-__all__ = ["DIGITS", "Functions", "Tree", "numbered"]
+__all__ = ["DIGITS", "NEVER", "Functions", "Place", "Tree", "numbered"]
 
 DIGITS = 8  # of a leaf's number at most
-_ALWAYS: Place = (0, 1)  # all bits are set there
+_ANSWERS, _NEGATED, _LEVELS = range(3)  # tables in the graph: the answers, the opposite of some, then one a level
+Place = tuple[int, int]  # a table, and a row of it
+NEVER, _ALWAYS = (_ANSWERS, 0), (_ANSWERS, 1)  # no bit is set there, and all are
 Choice = tuple[Place, Place, Place]  # the answer, what counts where it is false, and where it is true
 
 
@@ -65,11 +67,6 @@ class Functions:
     levels: list[list[Choice]] = field(default_factory=list)
     _known: dict[Choice, Place] = field(default_factory=dict)
 
-    @property
-    def _first(self) -> int:
-        """The number of the table with negated answers; the levels follow."""
-        return 1 + len(self.questions.tables)
-
     def digit(self, tree: Tree, digit: int) -> Place:
         """Where this digit of the leaf's number will be found."""
         return self._at(tree, tree.root, lambda leaf: tree.number[leaf] >> digit & 1)
@@ -80,7 +77,7 @@ class Functions:
         false, true = (self._at(tree, int(side[node]), bit) for side in (tree.vote.left, tree.vote.right))
         if false == true:
             return true
-        answer = self.questions.places[question(tree.vote, node)[0]]
+        answer = _ANSWERS, self.questions.answers[question(tree.vote, node)[0]]
         choice = answer, false, true
         if choice not in self._known:
             self._known[choice] = answer if (false, true) == (NEVER, _ALWAYS) else self._new(choice)
@@ -89,17 +86,17 @@ class Functions:
     def _new(self, choice: Choice) -> Place:
         if choice[1:] == (_ALWAYS, NEVER):
             self.negated.append(choice[0])
-            return self._first, len(self.negated) - 1
-        level = max(0, *(source - self._first for source, _ in choice[1:]))
+            return _NEGATED, len(self.negated) - 1
+        level = max(0, *(source + 1 - _LEVELS for source, _ in choice[1:]))
         if level == len(self.levels):
             self.levels.append([])
         self.levels[level].append(choice)
-        return self._first + 1 + level, len(self.levels[level]) - 1
+        return _LEVELS + level, len(self.levels[level]) - 1
 
-    def add(self, graph: Graph, answers: Sequence[str], wanted: Sequence[Place]) -> str:
+    def add(self, graph: Graph, answers: str, wanted: Sequence[Place]) -> str:
         """The bits at these places, a row each."""
-        tables = _Tables(graph, list(answers))
-        tables.negate(self.negated)
+        tables = _Tables(graph, answers)
+        tables.append(graph.add("BitwiseNot", [tables.take(self.negated)]) if self.negated else answers)
         for level in self.levels:
             tables.choose(level)
         return tables.take(wanted)
@@ -108,26 +105,21 @@ class Functions:
 class _Tables:
     """The tables of a graph so far; the rows of a level stand in another order, so that they are gathered in runs."""
 
-    def __init__(self, graph: Graph, names: list[str]) -> None:
+    def __init__(self, graph: Graph, answers: str) -> None:
         self._graph = graph
-        self._names = names
+        self._names = [answers]
         self._moved: dict[int, np.ndarray] = {}
 
-    def negate(self, places: Sequence[Place]) -> None:
-        order = sorted(range(len(places)), key=places.__getitem__)
-        opposite = [self._graph.add("BitwiseNot", [self.take([places[k] for k in order])])] if order else self._names
-        self._append(opposite[0], order)
+    def append(self, name: str) -> None:
+        self._names.append(name)
 
     def choose(self, level: Sequence[Choice]) -> None:
         order = sorted(range(len(level)), key=lambda k: [source for source, _ in level[k][1:] + level[k][:1]])
         answer, false, true = (self.take([level[k][part] for k in order]) for part in range(3))
         differ = self._graph.add("BitwiseXor", [false, true])
         changed = self._graph.add("BitwiseAnd", [answer, differ])
-        self._append(self._graph.add("BitwiseXor", [false, changed]), order)
-
-    def _append(self, name: str, order: Sequence[int]) -> None:
         self._moved[len(self._names)] = np.argsort(order)
-        self._names.append(name)
+        self.append(self._graph.add("BitwiseXor", [false, changed]))
 
     def take(self, places: Sequence[Place]) -> str:
         """The rows at these places, one after the other."""

@@ -43,6 +43,8 @@ class Lookup:
     """cuts[p, u] has the p-th cut of each cell of a feature, infinity where there is none; one more for NaN."""
     values: np.ndarray
     """Of each feature, those of all cells below their cuts, then those above the first, then above the second."""
+    counting: bool
+    """Whether each cut adds one to the value."""
 
     def add(self, graph: Graph, columns: Columns) -> str:
         """The sum over the features, one row."""
@@ -57,12 +59,24 @@ class Lookup:
     def _found(self, graph: Graph, columns: Columns) -> str:
         x = columns.take(graph, self.features)
         cell = self._cell(graph, x)
-        step = cell
-        for cuts in self.cuts:
-            cut = graph.add("GatherElements", [graph.constant(cuts), cell], {"axis": 1})
-            choices = (graph.constant(np.array(n, dtype=np.int32)) for n in (cuts.shape[1], 0))
-            step = graph.add("Add", [step, graph.add("Where", [graph.add("Less", [cut, x]), *choices])])
-        return graph.add("GatherElements", [graph.constant(self.values), step], {"axis": 1})
+        above = [graph.add("Less", [self._gathered(graph, cuts, cell), x]) for cuts in self.cuts]
+        if self.counting:
+            # One operation less than to look the step up.
+            base = self._gathered(graph, self.values[:, : self.cuts.shape[2]], cell)
+            return self._plus(graph, base, [graph.add("Cast", [name], {"to": INT32}) for name in above])
+        choices = [graph.constant(np.array(n, dtype=np.int32)) for n in (self.cuts.shape[2], 0)] if above else []
+        step = self._plus(graph, cell, [graph.add("Where", [name, *choices]) for name in above])
+        return self._gathered(graph, self.values, step)
+
+    @staticmethod
+    def _gathered(graph: Graph, table: np.ndarray, at: str) -> str:
+        return graph.add("GatherElements", [graph.constant(table), at], {"axis": 1})
+
+    @staticmethod
+    def _plus(graph: Graph, name: str, others: list[str]) -> str:
+        for other in others:
+            name = graph.add("Add", [name, other])
+        return name
 
     @property
     def _alone(self) -> bool:
@@ -124,9 +138,9 @@ def _lookup(curves: list[Curve], rooted: bool) -> Lookup:
         values[u, :, cells] = curve.missing
     centre, low, scale = np.array([_frame(curve, cells, rooted) for curve in curves]).T
     features = np.array([curve.feature for curve in curves])
-    return Lookup(
-        features, any(curve.lost for curve in curves), rooted, centre, low, scale, cuts, values.reshape(len(curves), -1)
-    )
+    lost = any(curve.lost for curve in curves)
+    counting = all(np.all(np.diff(curve.values) == 1) for curve in curves)
+    return Lookup(features, lost, rooted, centre, low, scale, cuts, values.reshape(len(curves), -1), counting)
 
 
 def _probes(curve: Curve, cells: int, rooted: bool) -> int:

@@ -24,14 +24,13 @@ from dualboost.export.curves import Curve
 from dualboost.export.graph import Graph
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
 
-__all__ = ["NEVER", "ROWS", "Key", "Lanes", "Place", "Questions", "question"]
+__all__ = ["ROWS", "Key", "Lanes", "Questions", "question"]
 
 ROWS = 64  # in one number
 
-Place = tuple[int, int]  # a table in the graph, and a row of it
-NEVER: Place = (0, 0)  # no bit is set there
 Key = tuple[int, bytes, bytes]
 Runs = list[tuple[int, int]]
+_NOWHERE = 0  # the row of the sums where no bit is set
 
 _BITS = np.left_shift(np.uint64(1), np.arange(ROWS, dtype=np.uint64)).view(np.int64)
 _LOWEST_BITS = np.append(0, np.cumsum(_BITS))  # so many of them are set
@@ -43,10 +42,10 @@ class Questions:
 
     curves: list[Curve]
     """The row of the sums for each code of a column."""
-    places: dict[Key, Place]
-    """Where each answer is found, true for right: in the sums themselves, or in a table of differences."""
-    tables: list[np.ndarray]
-    """The runs of the answers in each table: (answer, run, above and not below)."""
+    answers: dict[Key, int]
+    """The row where each answer is found, true for right: in the sums themselves, or in the differences below them."""
+    differences: list[np.ndarray]
+    """Tables of these, as runs of the sums: (answer, run, above and not below)."""
 
     @classmethod
     def of(cls, votes: Sequence[PlainTrees]) -> Questions:
@@ -55,22 +54,20 @@ class Questions:
         curves = _curves(list(rules.values()))
         known = {curve.feature: curve for curve in curves}
         runs = {key: _runs(known[rule.feature], rule) for key, rule in rules.items()}
-        places = {key: (0, own[0][0]) for key, own in runs.items() if len(own) == 1 and not own[0][1]}
-        others = sorted((key for key in runs if key not in places), key=lambda key: len(runs[key]))
-        tables = []
-        for number, (_, group) in enumerate(groupby(others, key=lambda key: len(runs[key]).bit_length()), 1):
-            keys = list(group)
-            places |= {key: (number, row) for row, key in enumerate(keys)}
-            tables.append(_padded([runs[key] for key in keys]))
-        return cls(curves, places, tables)
+        answers = {key: own[0][0] for key, own in runs.items() if len(own) == 1 and not own[0][1]}
+        others = sorted((key for key in runs if key not in answers), key=lambda key: len(runs[key]))
+        size = int(curves[-1].missing) + 1
+        answers |= {key: size + row for row, key in enumerate(others)}
+        groups = groupby(others, key=lambda key: len(runs[key]).bit_length())
+        return cls(curves, answers, [_padded([runs[key] for key in group]) for _, group in groups])
 
     @property
     def size(self) -> int:
         """The number of rows of the sums: a column has one of its own before its codes."""
         return int(self.curves[-1].missing) + 1
 
-    def add(self, graph: Graph, columns: Columns, lanes: Lanes) -> list[str]:
-        """The sums and the tables, a number for each 64 rows of X."""
+    def add(self, graph: Graph, columns: Columns, lanes: Lanes) -> str:
+        """The sums and the differences, a number for each 64 rows of X."""
         # Sliced here: onnxruntime warns of slices of constants that a part of the graph takes from outside.
         own = np.arange(lanes.most) // ROWS * self.size
         first = graph.add("Slice", [graph.constant(own.astype(np.int32)), graph.constant(np.array([0])), lanes.rows])
@@ -80,7 +77,11 @@ class Questions:
         placed = graph.add("Reshape", [placed, graph.constant(np.array([-1, self.size]))])
         turned = graph.add("Transpose", [placed], {"perm": [1, 0]})
         sums = graph.add("CumSum", [turned, graph.constant(np.array(0))], {"exclusive": 1, "reverse": 1})
-        return [sums, *(_differences(graph, sums, table) for table in self.tables)]
+        if not self.differences:
+            return sums
+        return graph.add(
+            "Concat", [sums, *(_difference(graph, sums, table) for table in self.differences)], {"axis": 0}
+        )
 
     def lanes(self, outside: Outside) -> Lanes:
         """What the answers for so many rows have in common."""
@@ -146,19 +147,19 @@ def _runs(curve: Curve, rule: Rule) -> Runs:
     sides = rule.sides[np.searchsorted(rule.cuts, [*curve.cuts, np.inf, np.nan])]
     decided = np.flatnonzero(sides != ABSTAIN)
     if not len(decided):
-        return [NEVER]
+        return [(_NOWHERE, _NOWHERE)]
     right = sides[decided[np.maximum(np.searchsorted(decided, np.arange(len(sides)), side="right") - 1, 0)]] == RIGHT
     ends = np.flatnonzero(np.diff(np.concatenate([[False], right, [False]]).astype(np.int8)))
-    rows = np.append(np.arange(curve.values[0] - 1, curve.missing), NEVER[1])[ends]
-    return [(int(above), int(below)) for above, below in rows.reshape(-1, 2)] or [NEVER]
+    rows = np.append(np.arange(curve.values[0] - 1, curve.missing), _NOWHERE)[ends]
+    return [(int(above), int(below)) for above, below in rows.reshape(-1, 2)] or [(_NOWHERE, _NOWHERE)]
 
 
 def _padded(runs: Sequence[Runs]) -> np.ndarray:
     longest = max(map(len, runs))
-    return np.array([[*own, *[NEVER] * (longest - len(own))] for own in runs], dtype=np.int64)
+    return np.array([[*own, *[(_NOWHERE, _NOWHERE)] * (longest - len(own))] for own in runs], dtype=np.int64)
 
 
-def _differences(graph: Graph, sums: str, table: np.ndarray) -> str:
+def _difference(graph: Graph, sums: str, table: np.ndarray) -> str:
     single = table.shape[1] == 1
     sides = np.moveaxis(table[:, 0] if single else table, -1, 0)
     above, below = (graph.add("Gather", [sums, graph.constant(side)], {"axis": 0}) for side in sides)

@@ -28,15 +28,21 @@ from dualboost import (
 )
 from dualboost.learners import Trees
 
+MISSING = ", one value in twenty missing"
 MODELS = {
     "soft margin, stumps": lambda: MarginBoostClassifier(nu=0.6, tol=0.1, max_iter=100),
     "AdaBoost, 500 stumps": lambda: AdaBoostClassifier(n_estimators=500),
     "AdaBoost, 100 trees of 3 levels": lambda: AdaBoostClassifier(n_estimators=100, learner=Trees(3)),
+    f"AdaBoost, 100 trees of 3 levels{MISSING}": lambda: AdaBoostClassifier(n_estimators=100, learner=Trees(3)),
     "AdaBoost, 100 trees of 5 levels": lambda: AdaBoostClassifier(n_estimators=100, learner=Trees(5)),
     "noisy labels, 5 bags of trees": lambda: LogisticMixtureClassifier(bags=5, max_iter=40, random_state=0),
 }
 BATCHES = (1, 100, 10_000)
 _TURNS = 7
+
+
+def with_missing(X: np.ndarray) -> np.ndarray:
+    return np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
 
 
 def runner(model, threads: int = 1) -> Callable[[np.ndarray], object] | None:
@@ -72,6 +78,7 @@ def onnx_ratio(model, rows: np.ndarray, threads: int = 1) -> str:
 
 def line(name: str, X: np.ndarray, y: np.ndarray, folder: Path) -> str:
     progress(name)
+    X = with_missing(X) if name.endswith(MISSING) else X
     path = folder / "model"
     save_model(MODELS[name]().fit(X[:4000], y[:4000]), path)
     loading = median(time_each(lambda: load_model(path), 30, time.perf_counter))

@@ -431,6 +431,7 @@ LEARNERS = {
 OPEN_LEARNERS = {
     "sklearn": lambda: SklearnLearner(DecisionTreeClassifier(max_depth=2, random_state=0)),
     "leaf trees": lambda: LeafTrees(max_leaves=4),
+    "leaf trees, categories": lambda: LeafTrees(max_leaves=4, categorical=(0, 2)),
 }
 """Learners whose class cannot be listed: they promise no more than the sum of the weights."""
 

@@ -60,6 +60,10 @@ CASES = {
     "categories": lambda: (margin(learner=Stumps(categorical=(0, 2))).fit(coded(X), Y), coded(X)),
     "tree-categories": lambda: (margin(learner=Trees(2, categorical=(0, 1))).fit(coded(X), Y), coded(X)),
     "leaf-trees": lambda: (small("LogisticMixtureClassifier", learner=LeafTrees(5)).fit(X, Y), X),
+    "leaf-categories": lambda: (
+        small("LogisticMixtureClassifier", bags=0, learner=LeafTrees(5, categorical=(0, 1))).fit(coded(X), Y),
+        coded(X),
+    ),
     "linear": lambda: (margin(learner=Matrix()).fit(np.clip(WHOLE / 5, -1, 1), Y), np.clip(WHOLE / 5, -1, 1)),
     "words": lambda: (margin(learner=Words((0, 1))).fit(counts(WHOLE), Y), counts(WHOLE)),
     "union": lambda: (margin(learner=Union((Trees(2), Words()))).fit(counts(WHOLE), Y), counts(WHOLE)),

@@ -16,7 +16,7 @@ from dualboost import MarginBoostClassifier, diagnose, load_model, save_model
 from dualboost.boosters import Corrective
 from dualboost.data import MISSING, bin_columns
 from dualboost.game import Game, rounds
-from dualboost.learners import LeafTrees, Stumps, Subsets, Words
+from dualboost.learners import Matrix, Stumps, Subsets, Words
 from dualboost.learners.categories import Categories, category_bins, without_features
 from dualboost.learners.stumps import StumpScores
 from dualboost.losses import SoftMargin
@@ -301,8 +301,8 @@ def test_other_learners_say_what_to_do():
     import pandas as pd
 
     X = pd.DataFrame({"a": pd.Categorical(["u", "v"] * 5)})
-    with pytest.raises(ValueError, match=r"^LeafTrees reads numbers only, and X has columns of categories: .*\.$"):
-        MarginBoostClassifier(nu=0.5, learner=LeafTrees()).fit(X, [0, 1] * 5)
+    with pytest.raises(ValueError, match=r"^Matrix reads numbers only, and X has columns of categories: .*\.$"):
+        MarginBoostClassifier(nu=0.5, learner=Matrix()).fit(X, [0, 1] * 5)
 
 
 def test_a_diagnosis_reads_the_categories_of_a_frame():

@@ -258,4 +258,4 @@ def test_the_kernel_checks_what_it_gets():
 def node_arrays(feature: int = 0, left: int = 1):
     """Three nodes: a root that may be damaged, two leaves."""
     ints = [np.array(v, dtype=np.int32) for v in ([feature, -1, -1], [0, 0, 0], [left, -1, -1], [2, -1, -1])]
-    return ints[0], ints[1], np.zeros(3, np.uint8), ints[2], ints[3], np.zeros(3)
+    return ints[0], ints[1], np.zeros(3, np.uint8), ints[2], ints[3], np.zeros(3), np.zeros((0, 32), np.uint8)

@@ -34,10 +34,10 @@ def table():
     return X, signs
 
 
-def bound(X, signs, weights=None):
+def bound(X, signs, weights=None, categorical=(3,)):
     rows = Rows.of(len(signs) if weights is None else weights)
     prints = fingerprints(X, np.random.RandomState(0))
-    return LeafTrees(4, 64).bind(X, signs, rows), deal(prints, signs, 6), prints
+    return LeafTrees(4, 64, categorical=categorical).bind(X, signs, rows), deal(prints, signs, 6), prints
 
 
 def in_bag_loss(descent: _Descent, ridges: np.ndarray) -> np.ndarray:
@@ -49,7 +49,7 @@ def in_bag_loss(descent: _Descent, ridges: np.ndarray) -> np.ndarray:
 def test_every_round_lowers_the_loss_of_every_bag(table, rate, monkeypatch):
     X, signs = table
     oracle, bags, _ = bound(X, signs)
-    design = design_of(oracle, np.arange(300), {3})
+    design = design_of(oracle, np.arange(300))
     descent = _Descent(design.of(oracle.codes), oracle.y, bags, oracle.rows, LogisticMixture(rate))
     monkeypatch.setattr(linear_start, "_ROUNDS", 1)
     ridges = np.full(descent.weights.shape[1], 0.01)
@@ -67,7 +67,7 @@ def test_it_ends_at_the_ridge_optimum(table, monkeypatch):
     """Against scipy on the plain logistic loss, which the bounded one is when hardly a label is wrong."""
     X, signs = table
     oracle, bags, _ = bound(X, signs)
-    A = design_of(oracle, np.arange(300), {3}).of(oracle.codes)
+    A = design_of(oracle, np.arange(300)).of(oracle.codes)
     descent = _Descent(A, oracle.y, bags, oracle.rows, LogisticMixture(1e-9))
     monkeypatch.setattr(linear_start, "_ROUNDS", 2000)
     monkeypatch.setattr(linear_start, "_SETTLED", 1e-9)
@@ -86,11 +86,11 @@ def test_it_ends_at_the_ridge_optimum(table, monkeypatch):
 def test_the_vote_is_a_step_function_of_the_raw_values(table):
     X, signs = table
     oracle, bags, prints = bound(X, signs)
-    votes = linear_votes(oracle, bags, prints, LogisticMixture(0.02), {3})
-    scores = votes.predictor(oracle.bins, 2.0).scores(X)
+    votes = linear_votes(oracle, bags, prints, LogisticMixture(0.02))
+    scores = votes.predictor(oracle, 2.0).scores(X)
     np.testing.assert_allclose(scores, 2 * signs * votes.margins.mean(axis=0), atol=1e-9)
     assert np.mean(np.sign(scores) == signs) > 0.7
-    assert np.isfinite(votes.predictor(oracle.bins, 1.0).scores(np.full((1, 4), np.nan)))[0]
+    assert np.isfinite(votes.predictor(oracle, 1.0).scores(np.full((1, 4), np.nan)))[0]
 
 
 def test_weights_are_copies(table):
@@ -99,8 +99,8 @@ def test_weights_are_copies(table):
     copy_of = np.repeat(np.arange(300), counts)
     one, bags, prints = bound(X, signs, counts.astype(float))
     many, more, longer = bound(X[copy_of], signs[copy_of])
-    weighted = linear_votes(one, bags, prints, LogisticMixture(0.1), {3})
-    copied = linear_votes(many, more, longer, LogisticMixture(0.1), {3})
+    weighted = linear_votes(one, bags, prints, LogisticMixture(0.1))
+    copied = linear_votes(many, more, longer, LogisticMixture(0.1))
     np.testing.assert_allclose(weighted.margins[:, copy_of], copied.margins, atol=1e-9)
 
 
@@ -108,8 +108,8 @@ def test_weights_are_copies(table):
 def test_extreme_values_and_constant_columns(table, scale):
     X, signs = table
     wide = np.column_stack([X[:, :3] * scale, np.full(300, 7.0), np.full(300, np.nan)])
-    oracle, bags, prints = bound(wide, signs)
-    votes = linear_votes(oracle, bags, prints, LogisticMixture(0.02), {})
+    oracle, bags, prints = bound(wide, signs, categorical=())
+    votes = linear_votes(oracle, bags, prints, LogisticMixture(0.02))
     assert np.all(np.isfinite(votes.margins)) and np.ptp(votes.margins) > 0.1
 
 
@@ -117,7 +117,11 @@ def test_a_wide_table_has_no_start(monkeypatch, table):
     monkeypatch.setattr(linear_start, "_MOST_COLUMNS", 3)
     X, signs = table
     oracle, bags, prints = bound(X, signs)
-    assert linear_votes(oracle, bags, prints, LogisticMixture(0.02), {}) is None
+    assert linear_votes(oracle, bags, prints, LogisticMixture(0.02)) is None
+    monkeypatch.setattr(linear_start, "_MOST_COLUMNS", 4)
+    assert linear_votes(oracle, bags, prints, LogisticMixture(0.02)) is not None
+    monkeypatch.setattr(linear_start, "_MOST_CATEGORIES", 4)
+    assert linear_votes(oracle, bags, prints, LogisticMixture(0.02)) is None
 
 
 def test_a_line_is_found_as_one():

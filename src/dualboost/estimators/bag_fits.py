@@ -13,7 +13,8 @@ from dualboost.boosters import Leveraging
 from dualboost.estimators.validation import TrainingData
 from dualboost.game import Game, State, rounds
 from dualboost.learners import LeafTrees, Learner, Predictor
-from dualboost.learners.leaf_trees import LeafOracle, LeafTree
+from dualboost.learners.leaf_scores import LeafTree
+from dualboost.learners.leaf_trees import LeafOracle
 from dualboost.losses import LogisticMixture
 from dualboost.losses.logistic_difference import bounded_value
 from dualboost.rows import Rows

@@ -8,7 +8,6 @@ parallel step of Krause & Singer with the whole matrix in the place of its large
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +34,7 @@ _SETTLED = 1e-3  # of a weight that no round changes any more
 _FREE = 1e-3  # the ridge of the constant, as a part of the others
 _FARTHEST = 3.0  # standard deviations: what lies beyond is pulled in
 _MOST_COLUMNS = 500
+_MOST_CATEGORIES = 1000  # in all columns together
 _MOST_ROWS = 20_000  # more would not make a few weights better
 _CHUNK = 1 << 16
 
@@ -56,14 +56,17 @@ class Design:
         chunks = [codes[at : at + _CHUNK] for at in range(0, len(codes), _CHUNK)]
         return np.concatenate([self.of(chunk) @ weights.T for chunk in chunks]).T
 
-    def predictor(self, bins: Bins, weights: np.ndarray) -> StumpScores:
+    def predictor(self, oracle: LeafOracle, weights: np.ndarray) -> StumpScores:
         """The vote of these weights as step functions of the features."""
-        features, steps, missing, size = np.unique(self.features[:-1]), [], [], []
+        bins, features, steps, missing, size = oracle.bins, np.unique(self.features[:-1]), [], [], []
         for feature in features.tolist():
             own = np.flatnonzero(self.features[:-1] == feature)
             table = weights[own] @ self.tables[own]
-            cuts = bins.cuts[bins.cut_start[feature] : bins.cut_start[feature + 1]]
-            steps.append((cuts, table[: len(cuts) + 1]))
+            if feature in oracle.categories:
+                steps.append(oracle.categories[feature].steps(table, float(table[MISSING])))
+            else:
+                cuts = bins.cuts[bins.cut_start[feature] : bins.cut_start[feature + 1]]
+                steps.append((cuts, table[: len(cuts) + 1]))
             missing.append(table[MISSING])
             size.append(float(np.abs(weights[own]).sum()))
         return step_scores(float(weights[-1]), features, steps, missing, size)
@@ -79,26 +82,23 @@ class LinearVotes:
     margins: np.ndarray
     """(bags, rows)."""
 
-    def predictor(self, bins: Bins, scale: float) -> StumpScores:
+    def predictor(self, oracle: LeafOracle, scale: float) -> StumpScores:
         """The mean vote of the bags, scaled."""
-        return self.design.predictor(bins, scale * self.weights.mean(axis=0))
+        return self.design.predictor(oracle, scale * self.weights.mean(axis=0))
 
 
-def linear_votes(
-    oracle: LeafOracle, bags: Bags, prints: np.ndarray, loss: LogisticMixture, categorical: Collection[int]
-) -> LinearVotes | None:
+def linear_votes(oracle: LeafOracle, bags: Bags, prints: np.ndarray, loss: LogisticMixture) -> LinearVotes | None:
     """The vote of each bag, with the ridge that does best on rows left out; None where there are too many columns."""
-    if len(oracle.bins.cut_start) - 1 > _MOST_COLUMNS:
+    many = sum(found.count for found in oracle.categories.values())
+    if oracle.bins.n_features > _MOST_COLUMNS or many > _MOST_CATEGORIES:
         return None
     with threadpool_limits(1):  # small products: more threads cost time, and might change bits
-        return _linear_votes(oracle, bags, prints, loss, categorical)
+        return _linear_votes(oracle, bags, prints, loss)
 
 
-def _linear_votes(
-    oracle: LeafOracle, bags: Bags, prints: np.ndarray, loss: LogisticMixture, categorical
-) -> LinearVotes:
+def _linear_votes(oracle: LeafOracle, bags: Bags, prints: np.ndarray, loss: LogisticMixture) -> LinearVotes:
     rows, kept = oracle.rows, sampled(prints, len(bags), _MOST_ROWS)
-    design = design_of(oracle, kept, categorical)
+    design = design_of(oracle, kept)
     part = Rows.of(np.ascontiguousarray(rows.prior[kept]))
     descent = _Descent(design.of(oracle.codes[kept]), oracle.y[kept], Bags(bags.inside[:, kept]), part, loss)
     weights, least, distinct = descent.weights, np.inf, count_distinct(prints[kept])
@@ -110,15 +110,16 @@ def _linear_votes(
     return LinearVotes(design, weights, oracle.y * design.votes(oracle.codes, weights))
 
 
-def design_of(oracle: LeafOracle, kept: np.ndarray, categorical: Collection[int]) -> Design:
+def design_of(oracle: LeafOracle, kept: np.ndarray) -> Design:
     """One column for a number, one for its absence where some are missing, one for each category; a constant."""
     bins, codes, prior = oracle.bins, oracle.codes[kept], oracle.rows.prior[kept]
     features, tables = [], []
     for feature in np.flatnonzero(bins.stored).tolist():
         mass = np.bincount(codes[:, feature], prior, minlength=MISSING + 1)
-        alone = np.flatnonzero(mass if feature in categorical else np.where(np.arange(len(mass)) < MISSING, 0.0, mass))
+        named = feature in oracle.categories
+        alone = np.flatnonzero(mass if named else np.where(np.arange(len(mass)) < MISSING, 0.0, mass))
         columns = [np.arange(MISSING + 1) == code for code in alone]
-        if feature not in categorical:
+        if not named:
             columns.append(_places(bins, feature))
         for column in columns:
             features.append(feature)

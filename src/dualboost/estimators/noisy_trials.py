@@ -44,7 +44,7 @@ def learners_for(data: TrainingData, given: Learner | None, prints: np.ndarray) 
         return [Stumps()]
     features = 0.5 if data.X.shape[1] >= 4 else 1.0
     least = min(0.25, _LEAST_ROWS / count_distinct(prints))
-    return [LeafTrees(size, 64, least, features) for size in _SIZES]
+    return [LeafTrees(size, 64, least, features, categorical=data.categorical) for size in _SIZES]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Found:
         oracle = self.trial.parts.oracle
         if self.linear is None or oracle is None:
             return trees
-        steps = self.linear.predictor(oracle.bins, scale)
+        steps = self.linear.predictor(oracle, scale)
         sizes = [float(steps.weight.sum()), scale * _mean_size(self.trees)]
         return SumScores((steps, trees), np.array(sizes))
 
@@ -167,7 +167,7 @@ class Trials:
         return None if draw is None else lambda state, words: draw(state, f"{words}, try {number}")
 
     def _bound(self, learner: Learner) -> LeafOracle | None:
-        """Our own trees with the rows, binned once. To them categories are numbers, in the order of their codes."""
+        """Our own trees with the rows, binned once."""
         if not (self._own and isinstance(learner, LeafTrees)):
             return None
         if self._oracle is None or self._oracle.learner.max_bins != learner.max_bins:
@@ -180,5 +180,5 @@ class Trials:
         oracle = self._bound(learner)
         if rate not in self._lines and oracle is not None:
             loss = LogisticMixture(rate)
-            self._lines[rate] = linear_votes(oracle, self.bags, self.prints, loss, self.data.categorical)
+            self._lines[rate] = linear_votes(oracle, self.bags, self.prints, loss)
         return self._lines.get(rate)

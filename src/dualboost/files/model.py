@@ -23,7 +23,7 @@ from dualboost.estimators.calibration import Sigmoid, Softmax, Steps
 from dualboost.estimators.training import Training
 from dualboost.game import Certificate
 from dualboost.learners.class_stumps import ClassScores
-from dualboost.learners.leaf_trees import LeafScores
+from dualboost.learners.leaf_scores import LeafScores
 from dualboost.learners.matrix import MatrixScores
 from dualboost.learners.nzdd import Conjunctions, Intervals, Paths, Thresholds
 from dualboost.learners.nzdd.boxes import BoxScores

@@ -11,9 +11,9 @@ from dualboost.data import MISSING
 from dualboost.estimators.bagging import Average
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, Node, PlainTrees, Rule
 from dualboost.learners import Predictor
-from dualboost.learners.categories import Categories
 from dualboost.learners.class_stumps import ClassScores
-from dualboost.learners.leaf_trees import LeafScores
+from dualboost.learners.leaf_scores import LeafScores
+from dualboost.learners.named_columns import categories_by_column
 from dualboost.learners.nzdd.boxes import Box, BoxScores
 from dualboost.learners.step_functions import step_scores
 from dualboost.learners.stumps import StumpScores
@@ -109,14 +109,12 @@ def _vote_node(vote: TreeScores, at: tuple[int, int], weight: float, rules: list
 def _rule(vote: TreeScores, here: int, missing: int | None, threshold: float) -> Rule:
     """The sides of all categories: by their bits in the mask, or by their codes."""
     place = int(vote.nodes[here, 0])
-    column = int(np.flatnonzero(vote.named == vote.features[place])[0])
-    span = slice(*vote.name_start[column : column + 2].tolist())
     if missing is None:
-        bits = np.unpackbits(np.ascontiguousarray(vote.nodes[here, 3:]).view(np.uint8), bitorder="little")
+        bits = _bits(vote.nodes[here, 3:])
         sides, missing = bits.astype(np.float64), int(bits[MISSING]) if vote.met_missing[place] else ABSTAIN
     else:
         sides = (np.arange(MISSING + 1) > threshold).astype(np.float64)
-    cuts, table = Categories(vote.names[span], vote.name_codes[span]).steps(sides, float(missing))
+    cuts, table = categories_by_column(vote.named_columns)[int(vote.features[place])].steps(sides, float(missing))
     return Rule(int(vote.features[place]), cuts, table.astype(np.int64))
 
 
@@ -134,8 +132,24 @@ def _leaf_trees(vote: LeafScores) -> PlainTrees:
     roots = np.append(vote.roots, len(vote.feature))
     children = vote.left.astype(np.int64), vote.right.astype(np.int64)
     value = np.where(vote.feature < 0, vote.value, 0.0)
-    rule = np.full(len(value), -1)
-    return PlainTrees(vote.feature, vote.threshold, missing, *children, value, rule, roots)
+    rule, masked = np.full(len(value), -1), np.flatnonzero(vote.mask >= 0)
+    rule[masked] = np.arange(len(masked))
+    rules = tuple(_leaf_rules(vote, masked))
+    return PlainTrees(vote.feature, vote.threshold, missing, *children, value, rule, roots, 0.0, rules)
+
+
+def _leaf_rules(vote: LeafScores, nodes: np.ndarray) -> Iterator[Rule]:
+    """The rules of splits of categories."""
+    known = categories_by_column(vote.named_columns)
+    for node in nodes.tolist():
+        feature, missing = int(vote.feature[node]), RIGHT if vote.missing_right[node] else LEFT
+        cuts, table = known[feature].steps(_bits(vote.masks[vote.mask[node]]).astype(np.float64), float(missing))
+        yield Rule(feature, cuts, table.astype(np.int64))
+
+
+def _bits(mask: np.ndarray) -> np.ndarray:
+    """Of each code, whether it is in the mask."""
+    return np.unpackbits(np.ascontiguousarray(mask).view(np.uint8), bitorder="little")
 
 
 def _box(box: Box, weight: float) -> list[Node]:

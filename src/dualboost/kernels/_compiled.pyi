@@ -203,10 +203,10 @@ def predict_sparse(
 # ---- trees of real values
 
 class LeafSearch:
-    def __init__(self, codes: _Bytes, cut_counts: _Ints) -> None: ...
+    def __init__(self, codes: _Bytes, cut_counts: _Ints, categorical: _Bytes | None = None) -> None: ...
     def grow(
         self, g: _Doubles, h: _Doubles, leaves: int, least: float, ridge: float, features: float, seed: int
-    ) -> tuple[_Ints, _Ints, _Bytes, _Ints, _Ints, _Doubles]: ...
+    ) -> tuple[_Ints, _Ints, _Bytes, _Ints, _Ints, _Doubles, _Bytes]: ...
     def rounds(
         self,
         y: _Signs,
@@ -220,7 +220,7 @@ class LeafSearch:
         features: float,
         seed: int,
         newton: bool = True,
-    ) -> tuple[tuple[_Ints, _Ints, _Bytes, _Ints, _Ints, _Doubles], _Ints, _Doubles, _Doubles]: ...
+    ) -> tuple[tuple[_Ints, _Ints, _Bytes, _Ints, _Ints, _Doubles, _Bytes], _Ints, _Doubles, _Doubles]: ...
     def values(
         self,
         feature: _Ints,
@@ -229,6 +229,7 @@ class LeafSearch:
         left: _Ints,
         right: _Ints,
         value: _Doubles,
+        masks: _Bytes,
         out: _Doubles,
     ) -> None: ...
 
@@ -242,6 +243,9 @@ class LeafPredictor:
         right: _Ints,
         value: _Doubles,
         roots: _Longs,
+    ) -> None: ...
+    def add_categories(
+        self, mask: _Ints, masks: _Bytes, columns: _Ints, start: _Longs, names: _Doubles, codes: _Bytes
     ) -> None: ...
     def scores(self, X: _Doubles, out: _Doubles, threads: int) -> None: ...
 

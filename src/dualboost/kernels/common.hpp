@@ -106,6 +106,7 @@ void bind_average(nb::module_ &m);
 void bind_nzdd(nb::module_ &m);
 void bind_descent(nb::module_ &m);
 void bind_leaf_trees(nb::module_ &m);
+void bind_leaf_scores(nb::module_ &m);
 void bind_subsets(nb::module_ &m);
 void bind_quadratic(nb::module_ &m);
 void bind_stump_runs(nb::module_ &m);

@@ -1,6 +1,9 @@
-// Real-valued trees: growing one for given row weights, reading it on binned rows and on raw values.
+// Real-valued trees: growing one for given row weights, reading it on binned rows.
 #include "leaf_rounds.hpp"
 #include "leaf_trees.hpp"
+#include "search.hpp"
+
+#include <nanobind/stl/optional.h>
 
 #include <mutex>
 
@@ -8,7 +11,6 @@ namespace dualboost {
 
 namespace {
 
-constexpr uint8_t kMissing = 255;
 constexpr double kFixed = 1152921504606846976.0; // 2^60: sums of numbers of total size 1 stay below 2^61
 
 // A leaf that holds exactly the least share must not fail by the rounding of its rows.
@@ -25,8 +27,9 @@ template <class T> nb::object new_vector(const char *dtype, const std::vector<T>
 
 nb::tuple exported(const std::vector<LeafNode> &nodes) {
     std::vector<int32_t> feature, cut, left, right;
-    std::vector<uint8_t> missing;
+    std::vector<uint8_t> missing, masks;
     std::vector<double> value;
+    bool any = std::any_of(nodes.begin(), nodes.end(), [](const LeafNode &node) { return node.cut == kByMask; });
     for (const LeafNode &node : nodes) {
         feature.push_back(node.feature);
         cut.push_back(node.cut);
@@ -34,42 +37,61 @@ nb::tuple exported(const std::vector<LeafNode> &nodes) {
         left.push_back(node.left);
         right.push_back(node.right);
         value.push_back(node.value);
+        if (any) masks.insert(masks.end(), node.mask.begin(), node.mask.end());
     }
     return nb::make_tuple(new_vector("int32", feature), new_vector("int32", cut), new_vector("uint8", missing),
-                          new_vector("int32", left), new_vector("int32", right), new_vector("float64", value));
+                          new_vector("int32", left), new_vector("int32", right), new_vector("float64", value),
+                          new_vector("uint8", masks).attr("reshape")(-1, sizeof(CodeMask)));
 }
 
-using Ints = Vector<const int32_t>;
-using Bytes = Vector<const uint8_t>;
-using Doubles = Vector<const double>;
+using Masks = Grid<const uint8_t>;
+
+// A split of categories has a mask of their codes, any other split has a cut.
+void check_split(const LeafTable &table, const LeafNode &node, bool masked) {
+    auto f = static_cast<size_t>(node.feature);
+    require((node.cut == kByMask) == (table.named[f] != 0) && (masked || node.cut != kByMask),
+            "A split of categories needs a mask, and any other split a cut.");
+    for (int code = table.cuts[f] + 1; code < kCodes; ++code)
+        require(!holds(node.mask, code), "A mask holds a code that its feature does not have.");
+}
 
 // Children come after their parent, so every walk ends.
-std::vector<LeafNode> imported(const Ints &feature, const Ints &cut, const Bytes &missing_right, const Ints &left,
-                               const Ints &right, const Doubles &value, int64_t features) {
+std::vector<LeafNode> imported(const LeafTable &table, const Ints &feature, const Ints &cut, const Bytes &missing_right,
+                               const Ints &left, const Ints &right, const Doubles &value, const Masks &masks) {
     size_t n = feature.shape(0);
     require(n >= 1 && cut.shape(0) == n && missing_right.shape(0) == n && left.shape(0) == n && right.shape(0) == n &&
                 value.shape(0) == n,
             "A tree has one entry per node in each of its arrays.");
+    bool masked = masks.shape(0) == n;
+    require(masks.shape(1) == sizeof(CodeMask) && (masked || masks.shape(0) == 0),
+            "masks must have 32 bytes per node, or no row where no split is one of categories.");
     std::vector<LeafNode> nodes(n);
     for (size_t k = 0; k < n; ++k) {
-        nodes[k] = {feature.data()[k], cut.data()[k], left.data()[k], right.data()[k], missing_right.data()[k], value.data()[k]};
+        nodes[k] = {feature.data()[k], cut.data()[k], left.data()[k], right.data()[k], missing_right.data()[k], value.data()[k], {}};
         if (nodes[k].feature < 0) continue;
         auto in_order = [&](int32_t child) { return child > static_cast<int32_t>(k) && child < static_cast<int32_t>(n); };
-        require(nodes[k].feature < features && in_order(nodes[k].left) && in_order(nodes[k].right),
+        require(nodes[k].feature < table.features && in_order(nodes[k].left) && in_order(nodes[k].right),
                 "A node of the tree points outside of it, or to a feature that does not exist.");
+        if (masked) std::memcpy(nodes[k].mask.data(), masks.data() + k * sizeof(CodeMask), sizeof(CodeMask));
+        check_split(table, nodes[k], masked);
     }
     return nodes;
 }
 
 class LeafSearch {
 public:
-    LeafSearch(const Grid<const uint8_t> &codes, const Ints &cut_counts) {
+    LeafSearch(const Grid<const uint8_t> &codes, const Ints &cut_counts, const std::optional<Bytes> &categorical) {
         table_.rows = static_cast<int64_t>(codes.shape(0));
         table_.features = static_cast<int64_t>(codes.shape(1));
         require(table_.rows >= 1 && table_.rows < (int64_t{1} << 31), "codes must have between 1 and 2^31 - 1 rows");
         require(static_cast<int64_t>(cut_counts.shape(0)) == table_.features, "cut_counts must have one entry per feature");
         table_.codes.assign(codes.data(), codes.data() + codes.size());
         table_.cuts.assign(cut_counts.data(), cut_counts.data() + table_.features);
+        table_.named.assign(table_.cuts.size(), 0);
+        if (categorical) {
+            require(categorical->shape(0) == table_.named.size(), "categorical must have one entry per feature");
+            std::copy_n(categorical->data(), table_.named.size(), table_.named.begin());
+        }
         table_.start.assign(1, 0);
         for (int32_t cuts : table_.cuts) {
             require(cuts >= 0 && cuts < kMissing, "A feature has between 0 and 254 cuts");
@@ -140,9 +162,9 @@ public:
     }
 
     void values(const Ints &feature, const Ints &cut, const Bytes &missing_right, const Ints &left, const Ints &right,
-                const Doubles &value, const Vector<double> &out) const {
+                const Doubles &value, const Masks &masks, const Vector<double> &out) const {
         check_rows(out.shape(0));
-        auto nodes = imported(feature, cut, missing_right, left, right, value, table_.features);
+        auto nodes = imported(table_, feature, cut, missing_right, left, right, value, masks);
         nb::gil_scoped_release release;
         for (int64_t i = 0; i < table_.rows; ++i) out.data()[i] = leaf_value(table_, nodes.data(), table_.row(i));
     }
@@ -165,74 +187,15 @@ private:
     }
 };
 
-// ---- Raw values --------------------
-
-struct RawNode {
-    double threshold, value;
-    int32_t feature, left, right;
-    uint8_t missing_right;
-};
-
-// A vote of trees, checked once for many calls.
-class LeafPredictor {
-public:
-    LeafPredictor(const Ints &feature, const Doubles &threshold, const Bytes &missing_right, const Ints &left,
-                  const Ints &right, const Doubles &value, const Vector<const int64_t> &roots)
-        : roots_(roots.data(), roots.data() + roots.shape(0)), nodes_(feature.shape(0)) {
-        size_t n = nodes_.size();
-        require(threshold.shape(0) == n && missing_right.shape(0) == n && left.shape(0) == n && right.shape(0) == n &&
-                    value.shape(0) == n,
-                "Trees have one entry per node in each of their arrays.");
-        for (size_t k = 0; k < n; ++k) {
-            RawNode node{threshold.data()[k], value.data()[k], feature.data()[k], left.data()[k], right.data()[k],
-                         missing_right.data()[k]};
-            auto in_order = [&](int32_t child) { return child > static_cast<int32_t>(k) && child < static_cast<int32_t>(n); };
-            require(node.feature < 0 || (in_order(node.left) && in_order(node.right)), "A node of a tree points outside of it.");
-            nodes_[k] = node;
-            last_ = std::max(last_, node.feature);
-        }
-        for (int64_t root : roots_) require(root >= 0 && root < static_cast<int64_t>(n), "A root is not a node.");
-    }
-
-    void scores(const Grid<const double> &X, const Vector<double> &out, int threads) const {
-        auto rows = static_cast<int64_t>(X.shape(0)), features = static_cast<int64_t>(X.shape(1));
-        require(last_ < features, "A tree splits a feature that X does not have.");
-        require(static_cast<int64_t>(out.shape(0)) == rows && threads >= 1, "out must have one entry per row of X");
-        nb::gil_scoped_release release;
-        parallel(chunk_count(rows), rows < kChunk ? 1 : threads, [&](int64_t chunk) {
-            for (int64_t i = chunk * kChunk; i < std::min(rows, (chunk + 1) * kChunk); ++i)
-                out.data()[i] = score(X.data() + i * features);
-        });
-    }
-
-private:
-    std::vector<int64_t> roots_;
-    std::vector<RawNode> nodes_;
-    int32_t last_ = -1;  // the largest feature
-
-    double score(const double *x) const {
-        double sum = 0;
-        for (int64_t root : roots_) {
-            const RawNode *node = &nodes_[static_cast<size_t>(root)];
-            while (node->feature >= 0) {
-                double v = x[node->feature];
-                bool right_side = std::isnan(v) ? node->missing_right != 0 : v > node->threshold;
-                node = &nodes_[static_cast<size_t>(right_side ? node->right : node->left)];
-            }
-            sum += node->value;
-        }
-        return sum;
-    }
-};
-
 } // namespace
 
 void bind_leaf_trees(nb::module_ &m) {
     using namespace nb::literals;
     nb::class_<LeafSearch>(m, "LeafSearch")
-        .def(nb::init<const Grid<const uint8_t> &, const Ints &>(), "codes"_a, "cut_counts"_a)
+        .def(nb::init<const Grid<const uint8_t> &, const Ints &, const std::optional<Bytes> &>(), "codes"_a,
+             "cut_counts"_a, "categorical"_a = nb::none())
         .def("grow", &LeafSearch::grow, "g"_a, "h"_a, "leaves"_a, "least"_a, "ridge"_a, "features"_a, "seed"_a,
-             "The greedy tree for sums of g^2 / (h + ridge); (feature, cut, missing_right, left, right, value).")
+             "The greedy tree for sums of g^2 / (h + ridge); (feature, cut, missing_right, left, right, value, masks).")
         .def("rounds", &LeafSearch::rounds, "y"_a, "prior"_a, "z"_a.noconvert(), "mu"_a, "shrink"_a,
              "path"_a.noconvert(), "leaves"_a, "least"_a, "features"_a, "seed"_a,
              "newton"_a = true,
@@ -240,13 +203,7 @@ void bind_leaf_trees(nb::module_ &m) {
              "margins z of all rows and writes them after each round to a row of path, which says how many rounds; rows of "
              "prior 0 are only told the votes.")
         .def("values", &LeafSearch::values, "feature"_a, "cut"_a, "missing_right"_a, "left"_a, "right"_a, "value"_a,
-             "out"_a.noconvert(), "What a tree says about each row.");
-    nb::class_<LeafPredictor>(m, "LeafPredictor", "A vote of trees with real leaves, ready for raw values.")
-        .def(nb::init<const Ints &, const Doubles &, const Bytes &, const Ints &, const Ints &, const Doubles &,
-                      const Vector<const int64_t> &>(),
-             "feature"_a, "threshold"_a, "missing_right"_a, "left"_a, "right"_a, "value"_a, "roots"_a)
-        .def("scores", &LeafPredictor::scores, "X"_a, "out"_a.noconvert(), "threads"_a,
-             "out[i] = the sum of what the trees say about row i of X.");
+             "masks"_a, "out"_a.noconvert(), "What a tree says about each row.");
 }
 
 } // namespace dualboost

@@ -1,24 +1,19 @@
 // Trees whose leaves carry a real value, grown leaf by leaf on binned rows: the split that explains most comes first.
 #pragma once
 
-#include "common.hpp"
+#include "leaf_categories.hpp"
 
 #include <memory>
 
 namespace dualboost {
 
-// What a node sums over its rows, in fixed point: exact, so a sibling is a difference and no order matters.
-struct LeafSums {
-    int64_t g = 0, h = 0;
-    LeafSums &operator+=(const LeafSums &other) { g += other.g; h += other.h; return *this; }
-    LeafSums operator-(const LeafSums &other) const { return {g - other.g, h - other.h}; }
-    LeafSums operator+(const LeafSums &other) const { return {g + other.g, h + other.h}; }
-};
+constexpr int32_t kByMask = -1; // in the place of a cut: the categories on the right are those of the mask
 
 struct LeafNode {
     int32_t feature = -1, cut = 0, left = -1, right = -1;
     uint8_t missing_right = 0;
     double value = 0;
+    CodeMask mask{};
 };
 
 struct LeafLimits {
@@ -34,11 +29,13 @@ struct LeafTable {
     int64_t rows = 0, features = 0;
     std::vector<uint8_t> codes;   // the bin of each cell; bin cuts + 1 holds the missing values
     std::vector<int32_t> cuts;    // of each feature
+    std::vector<uint8_t> named;   // whether a feature holds categories
     std::vector<int64_t> start;   // of each feature's bins in a histogram
     const uint8_t *row(int64_t i) const { return codes.data() + i * features; }
     int64_t bins() const { return start.back(); }
-    bool goes_right(const LeafNode &node, uint8_t code) const {
-        return code > cuts[static_cast<size_t>(node.feature)] ? node.missing_right != 0 : code > node.cut;
+    bool goes_right(const LeafNode &node, int32_t code) const {
+        if (code > cuts[static_cast<size_t>(node.feature)]) return node.missing_right != 0;
+        return node.cut == kByMask ? holds(node.mask, code) : code > node.cut;
     }
 };
 
@@ -84,6 +81,7 @@ private:
         size_t histogram;
         uint64_t path;
         Split best;
+        CodeMask mask{}; // of the best split, where that is one of categories
     };
 
     const LeafTable &table_;
@@ -93,6 +91,7 @@ private:
     std::vector<std::vector<LeafSums>> histograms_;
     std::vector<Leaf> leaves_;
     std::vector<LeafNode> nodes_;
+    LeafCategories categories_;
 
     double score(const LeafSums &sums) const {
         double g = static_cast<double>(sums.g), h = static_cast<double>(sums.h) + limits_->ridge;
@@ -104,7 +103,7 @@ private:
     }
 
     void add_root() {
-        Leaf root{0, 0, 0, {}, new_histogram(0), 0, {}};
+        Leaf root{0, 0, 0, {}, new_histogram(0), 0, {}, {}};
         int64_t mass = 0;
         for (int64_t i = 0; i < table_.rows; ++i) {
             if (h_[i] == 0) continue;
@@ -150,7 +149,7 @@ private:
         leaf.best.gain = static_cast<float>(score(leaf.sums) * (1 + 1e-6));
         if (leaf.sums.h < 2 * limits_->least) return;
         for (int64_t f = 0; f < table_.features; ++f)
-            if (looks_at(leaf, f)) search_feature(leaf, f);
+            if (looks_at(leaf, f)) table_.named[static_cast<size_t>(f)] ? search_categories(leaf, f) : search_feature(leaf, f);
     }
 
     void search_feature(Leaf &leaf, int64_t f) {
@@ -161,18 +160,49 @@ private:
         for (int32_t cut = 0; cut <= cuts; ++cut) {
             left += bins[cut];
             if (bins[cut].h == 0 && bins[cut].g == 0 && cut < cuts) continue; // the same split as one cut before
-            // Where none is missing here, one that is later goes with the larger part; left where only rounding is larger.
-            auto side = static_cast<uint8_t>(either || leaf.sums.h - left.h > left.h + (leaf.sums.h >> 32));
+            auto side = static_cast<uint8_t>(either || larger_right(leaf, left));
             if (cut < cuts || either) offer(leaf, {0, static_cast<int32_t>(f), cut, side, left});
             if (cut < cuts && either) offer(leaf, {0, static_cast<int32_t>(f), cut, 0, left + missing});
         }
     }
 
-    void offer(Leaf &leaf, Split split) const {
+    // Where none is missing here, one that is later goes with the larger part; left where only rounding is larger.
+    static bool larger_right(const Leaf &leaf, const LeafSums &left) {
+        return leaf.sums.h - left.h > left.h + (leaf.sums.h >> 32);
+    }
+
+    void search_categories(Leaf &leaf, int64_t f) {
+        const LeafSums *bins = histograms_[leaf.histogram].data() + table_.start[static_cast<size_t>(f)];
+        categories_.take(bins, table_.cuts[static_cast<size_t>(f)] + 2);
+        LeafSums left;
+        int best = -1;
+        for (int place = 0; place + 1 < categories_.count(); ++place) {
+            left += bins[categories_.code(place)];
+            if (offer(leaf, {0, static_cast<int32_t>(f), kByMask, 0, left})) best = place;
+        }
+        if (best >= 0) settle_sides(leaf, best);
+    }
+
+    // The lowest code of the node goes left, so that a split has one name. Categories that are not in this node go with the
+    // larger part, like missing ones.
+    void settle_sides(Leaf &leaf, int place) {
+        Split &best = leaf.best;
+        bool turn = !categories_.lowest_within(place);
+        if (turn) best.left = leaf.sums - best.left;
+        leaf.mask = categories_.right_of(place, turn, larger_right(leaf, best.left));
+        int missing = table_.cuts[static_cast<size_t>(best.feature)] + 1;
+        best.missing_right = holds(leaf.mask, missing);
+        take_out(leaf.mask, missing);
+    }
+
+    // Whether this is the best split so far.
+    bool offer(Leaf &leaf, Split split) const {
         LeafSums right = leaf.sums - split.left;
-        if (split.left.h < limits_->least || right.h < limits_->least || split.left.h == 0 || right.h == 0) return;
+        if (split.left.h < limits_->least || right.h < limits_->least || split.left.h == 0 || right.h == 0) return false;
         split.gain = static_cast<float>(score(split.left) + score(right));
-        if (split.gain > leaf.best.gain) leaf.best = split;
+        bool better = split.gain > leaf.best.gain;
+        if (better) leaf.best = split;
+        return better;
     }
 
     bool split_best() {
@@ -195,13 +225,13 @@ private:
         const Split &best = parent.best;
         auto left = static_cast<int32_t>(nodes_.size()), right = left + 1;
         LeafNode &node = nodes_[static_cast<size_t>(parent.node)];
-        node = {best.feature, best.cut, left, right, best.missing_right, 0};
+        node = {best.feature, best.cut, left, right, best.missing_right, 0, best.cut == kByMask ? parent.mask : CodeMask{}};
         int64_t middle = partition(parent, node);
         nodes_.resize(nodes_.size() + 2);
         size_t fresh = new_histogram(leaves_.size());
         uint64_t path = mixed_bits(parent.path ^ (static_cast<uint64_t>(best.feature) << 32) ^ static_cast<uint64_t>(best.cut));
-        Leaf one{left, parent.begin, middle, best.left, fresh, mixed_bits(path + 1), {}};
-        Leaf two{right, middle, parent.end, parent.sums - best.left, parent.histogram, mixed_bits(path + 2), {}};
+        Leaf one{left, parent.begin, middle, best.left, fresh, mixed_bits(path + 1), {}, {}};
+        Leaf two{right, middle, parent.end, parent.sums - best.left, parent.histogram, mixed_bits(path + 2), {}, {}};
         bool last = static_cast<int64_t>(leaves_.size()) + 1 >= limits_->leaves;
         if (!last) share(one, two);
         leaves_[at] = one;
@@ -223,9 +253,12 @@ private:
 
     int64_t partition(const Leaf &leaf, const LeafNode &node) {
         int64_t kept = leaf.begin, moved = 0;
+        bool right[kCodes]; // of each bin, for masks are slower to read
+        for (int32_t code = 0; code <= table_.cuts[static_cast<size_t>(node.feature)] + 1; ++code)
+            right[code] = table_.goes_right(node, code);
         for (int64_t k = leaf.begin; k < leaf.end; ++k) {
             int32_t i = order_[static_cast<size_t>(k)];
-            if (table_.goes_right(node, table_.row(i)[node.feature])) spare_[static_cast<size_t>(moved++)] = i;
+            if (right[table_.row(i)[node.feature]]) spare_[static_cast<size_t>(moved++)] = i;
             else order_[static_cast<size_t>(kept++)] = i;
         }
         std::copy_n(spare_.begin(), moved, order_.begin() + kept);

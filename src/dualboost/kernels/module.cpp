@@ -15,6 +15,7 @@ NB_MODULE(_compiled, m) {
     dualboost::bind_nzdd(m);
     dualboost::bind_descent(m);
     dualboost::bind_leaf_trees(m);
+    dualboost::bind_leaf_scores(m);
     dualboost::bind_quadratic(m);
     dualboost::bind_stump_runs(m);
 }

@@ -1,6 +1,7 @@
 // The categories of one feature in one node, in the order in which the best subsets are the first ones.
 #pragma once
 
+#include "category_sort.hpp"
 #include "tree_cuts.hpp"
 #include "tree_nodes.hpp"
 
@@ -46,7 +47,7 @@ public:
     // Turns what was taken into running sums in the order.
     void sort(FeatureSums &sums) {
         shares_of(positive_, negative_, count_, sums.whole, shares_);
-        arrange();
+        sort_shares(shares_, count_, order_);
         LabelSums left;
         for (int k = 0; k < count_; ++k) {
             sums.positive[k] = left.positive += positive_[order_[k]];
@@ -107,48 +108,6 @@ private:
     bool missing_ = false;
 
     int code(int entry) const { return missing_ && entry == count_ - 1 ? kMissing : entry; }
-
-    // By share, and among equals by number. Twice as many buckets as categories leave little to do; then a share and the
-    // number in the place of its last bits are one word to sort by. Where those bits would have mattered, another pass.
-    void arrange() {
-        uint64_t words[kCodes];
-        spread(words);
-        for (int k = 1; k < count_; ++k) {
-            uint64_t word = words[k];
-            int to = k;
-            for (; to > 0 && words[to - 1] > word; --to) words[to] = words[to - 1];
-            words[to] = word;
-        }
-        bool sorted = true;
-        for (int k = 0; k < count_; ++k) {
-            order_[k] = static_cast<uint8_t>(words[k]);
-            sorted &= k == 0 || shares_[order_[k - 1]] <= shares_[order_[k]];
-        }
-        if (sorted) return;
-        std::stable_sort(order_, order_ + count_, [this](uint8_t a, uint8_t b) {
-            return shares_[a] != shares_[b] ? shares_[a] < shares_[b] : a < b;
-        });
-    }
-
-    void spread(uint64_t *words) const {
-        uint16_t start[2 * kCodes + 2] = {0}, bucket[kCodes];
-        double low = shares_[0], high = shares_[0];
-        for (int k = 1; k < count_; ++k) {
-            low = std::min(low, shares_[k]);
-            high = std::max(high, shares_[k]);
-        }
-        double scale = high > low ? 2 * count_ / (high - low) : 0.0;
-        for (int k = 0; k < count_; ++k) {
-            bucket[k] = static_cast<uint16_t>(static_cast<int>((shares_[k] - low) * scale));
-            ++start[bucket[k] + 1];
-        }
-        for (int b = 0; b < 2 * count_; ++b) start[b + 1] = static_cast<uint16_t>(start[b + 1] + start[b]);
-        for (int k = 0; k < count_; ++k) {
-            uint64_t word;
-            std::memcpy(&word, &shares_[k], 8);
-            words[start[bucket[k]]++] = (word << 1 & ~uint64_t{255}) | static_cast<uint64_t>(k);
-        }
-    }
 };
 
 }  // namespace dualboost

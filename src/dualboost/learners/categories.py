@@ -109,8 +109,8 @@ def with_categories(learner: Learner, columns: tuple[int, ...]) -> Learner:
         return learner.with_categories(columns)
     if columns:
         raise ValueError(
-            f"{type(learner).__name__} reads numbers only, and X has columns of categories: take Stumps() or "
-            "Trees(), or encode these columns first, for example with OneHotEncoder."
+            f"{type(learner).__name__} reads numbers only, and X has columns of categories: take Stumps(), "
+            "Trees() or LeafTrees(), or encode these columns first, for example with OneHotEncoder."
         )
     return learner
 

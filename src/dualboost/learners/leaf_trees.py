@@ -2,52 +2,38 @@
 
 A leaf holds the sum of y_i d_i over its rows over their share of the prior; the tree is grown leaf by leaf, the best
 split first. Among all values for its leaves these make the descent of Krause & Singer's difference of losses steepest.
+
+A split is worth G^2 / H of its left side and of its right one, G the sum of y_i d_i and H that of the prior. This is
+convex in the sums of the left side, so of all subsets of a column's categories the best is a corner of their convex
+hull: the first categories in the order of G / H. One sort finds it (Fisher, "On grouping for maximum homogeneity").
+Where both sides must hold a least share, that is still the best subset if it does; if it does not, finding the best of
+those that do is a knapsack problem, and the best of the first ones is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from dualboost import kernels
 from dualboost.data import MISSING, Bins, bin_columns
-from dualboost.learners.base import Answer, Learner, Oracle, Predictor
+from dualboost.learners.base import Answer, Oracle, TakesCategories
+from dualboost.learners.categories import Categories, category_bins, checked_columns, joined, without_features
+from dualboost.learners.leaf_scores import LeafScores, LeafTree
+from dualboost.learners.named_columns import NamedColumns, flattened
 from dualboost.rows import Rows
 
 __all__ = ["LeafScores", "LeafTree", "LeafTrees"]
 
-_DTYPES = (np.int32, np.int32, np.uint8, np.int32, np.int32, np.float64)
-
-
-class LeafTree(NamedTuple):
-    """A tree as the bytes of its arrays, one entry a node: a key that is small, equal by value, and can be pickled."""
-
-    feature: bytes
-    cut: bytes
-    missing_right: bytes
-    left: bytes
-    right: bytes
-    value: bytes
-
-    @classmethod
-    def of(cls, arrays: Sequence[np.ndarray]) -> LeafTree:
-        return cls(*(array.tobytes() for array in arrays))
-
-    def arrays(self) -> list[np.ndarray]:
-        """feature (-1 in a leaf), cut, missing_right, left, right, value."""
-        return [np.frombuffer(part, dtype) for part, dtype in zip(self, _DTYPES, strict=True)]
-
-
 @dataclass(frozen=True)
-class LeafTrees(Learner):
-    """Trees of real values in [-1, 1]; NaN is a missing value. Dense tables only.
+class LeafTrees(TakesCategories):
+    """Trees of real values in [-1, 1]; NaN is a missing value. Columns of categories are split by subsets. Dense tables only.
 
     Parameters
     ----------
@@ -61,6 +47,11 @@ class LeafTrees(Learner):
         The share of the features that a node may look at, drawn anew for each node.
     random_state : int
         Seeds that draw. The same row weights always get the same tree.
+    categorical : tuple of int, default ()
+        The columns that hold categories, whole numbers from 0 on. A split takes the best subset of all, up to rounding;
+        under a `min_share` that this subset does not keep, the best of those that one sort of the categories offers.
+        Missing values are one more category. What a node has not met, missing or a category, goes with its larger part.
+        Data frames say themselves which columns these are.
 
     Examples
     --------
@@ -78,8 +69,10 @@ class LeafTrees(Learner):
     min_share: float = 0.0
     features: float = 1.0
     random_state: int = 0
+    categorical: tuple[int, ...] = ()
 
     def __post_init__(self):
+        object.__setattr__(self, "categorical", checked_columns(self.categorical, "categorical"))
         for name, low, high in (("max_leaves", 1, 1 << 16), ("max_bins", 2, 255), ("random_state", 0, 1 << 62)):
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
@@ -96,23 +89,33 @@ class LeafTrees(Learner):
         if sp.issparse(X):
             raise ValueError("LeafTrees read dense tables: pass X.toarray(), or take Stumps() for sparse X.")
         weights = None if rows.uniform else rows.prior
-        return LeafOracle(self, bin_columns(X, weights, self.max_bins, rows.threads), y, rows)
+        bins = bin_columns(X, weights, self.max_bins, rows.threads)
+        if not self.categorical:
+            return LeafOracle(self, bins, y, rows)
+        names, categories = category_bins(X, self.categorical, rows)
+        return LeafOracle(self, joined(without_features(bins, self.categorical), names), y, rows, categories)
+
+    def with_categories(self, columns: tuple[int, ...]) -> LeafTrees:
+        return replace(self, categorical=tuple({*self.categorical, *columns}))
 
 
 class LeafOracle(Oracle):
     """Binned rows with their labels."""
 
-    def __init__(self, learner: LeafTrees, bins: Bins, y: np.ndarray, rows: Rows):
-        self.learner, self.bins, self.rows = learner, bins, rows
+    def __init__(
+        self, learner: LeafTrees, bins: Bins, y: np.ndarray, rows: Rows, categories: Mapping[int, Categories] | None = None
+    ):
+        self.learner, self.bins, self.rows, self.categories = learner, bins, rows, categories or {}
         self.y = np.asarray(y, dtype=np.float64)
         self._prior = np.ascontiguousarray(rows.prior)
         self.codes = row_codes(bins)
-        self.search = kernels.LeafSearch(self.codes, bins.cut_counts)
+        named = np.isin(np.arange(bins.n_features), list(self.categories)).astype(np.uint8)
+        self.search = kernels.LeafSearch(self.codes, bins.cut_counts, named)
 
     def grown_as(self, learner: LeafTrees) -> LeafOracle:
         """The same binned rows for trees of another size."""
-        if learner.max_bins != self.learner.max_bins:
-            raise ValueError("Other bins need another bind.")
+        if (learner.max_bins, learner.categorical) != (self.learner.max_bins, self.learner.categorical):
+            raise ValueError("Other bins or categories need another bind.")
         other = copy(self)
         other.learner = learner
         return other
@@ -123,17 +126,17 @@ class LeafOracle(Oracle):
         arrays = self.search.grow(
             pull, self._prior, learner.max_leaves, learner.min_share, 0.0, learner.features, learner.random_state
         )
-        value = arrays[-1]
+        *splits, value, masks = arrays
         largest = float(np.abs(value).max())
-        tree = LeafTree.of([*arrays[:-1], value / largest if largest > 0 else value])
+        tree = LeafTree.of([*splits, value / largest if largest > 0 else value, masks])
         column = self.column(tree)
         # Nothing is known about the best tree: no column of entries up to 1 has an edge above the weight of the rows.
         return Answer([tree], [column], np.array([float(d @ column)]), mass * (1 + 1e-12))
 
     def column(self, tree: LeafTree) -> np.ndarray:
         out = np.empty(len(self.y))
-        feature, cut, missing_right, left, right, value = tree.arrays()
-        self.search.values(feature, cut, missing_right, left, right, value, out)
+        feature, cut, missing_right, left, right, value, masks = tree.arrays()
+        self.search.values(feature, cut, missing_right, left, right, value, masks, out)
         return self.y * out
 
     def margins(self, hypotheses: Sequence[LeafTree], w: np.ndarray) -> np.ndarray:
@@ -143,7 +146,12 @@ class LeafOracle(Oracle):
         return z
 
     def predictor(self, hypotheses: Sequence[LeafTree], w: np.ndarray) -> LeafScores:
-        return LeafScores.of(self.bins, hypotheses, w)
+        return LeafScores.of(self.bins, hypotheses, w, self._names)
+
+    @cached_property
+    def _names(self) -> NamedColumns | None:
+        """What the codes mean; the same arrays in all votes of a fit."""
+        return flattened(self.categories, self.categories) if self.categories else None
 
     def forget(self) -> None:
         """Nothing is kept."""
@@ -161,65 +169,3 @@ def row_codes(bins: Bins) -> np.ndarray:
     stored[bins.dense_features] = stored[bins.sparse_features] = True
     codes[:, ~stored & (bins.has_missing > 0)] = MISSING
     return codes
-
-
-@dataclass(frozen=True, eq=False)
-class LeafScores(Predictor):
-    """A vote of trees as flat arrays, one entry a node; children come after their parent."""
-
-    feature: np.ndarray
-    threshold: np.ndarray
-    missing_right: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    value: np.ndarray
-    roots: np.ndarray
-    weight: np.ndarray
-    """The absolute weight of each tree."""
-
-    @classmethod
-    def of(cls, bins: Bins, trees: Sequence[LeafTree], w: np.ndarray) -> LeafScores:
-        parts: list[list[np.ndarray]] = [[np.empty(0, dtype)] for dtype in (np.int32, float, np.uint8, int, int, float)]
-        roots, start = [], 0
-        for tree, weight in zip(trees, w, strict=True):
-            feature, cut, missing_right, left, right, value = tree.arrays()
-            columns = (feature, _thresholds(bins, feature, cut), missing_right, left + start, right + start)
-            for part, column in zip(parts, (*columns, weight * value), strict=True):
-                part.append(column)
-            roots.append(start)
-            start += len(feature)
-        feature, threshold, missing_right, left, right, value = (np.concatenate(part) for part in parts)
-        children = left.astype(np.int32), right.astype(np.int32)
-        sizes = np.abs(np.asarray(w, dtype=np.float64))
-        return cls(feature, threshold, missing_right, *children, value, np.array(roots, dtype=np.int64), sizes)
-
-    def scores(self, X, threads: int = 1) -> np.ndarray:
-        table = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-        out = np.empty(len(table))
-        self._prepared.scores(table, out, threads)
-        return out
-
-    @cached_property
-    def _prepared(self) -> kernels.LeafPredictor:
-        return kernels.LeafPredictor(
-            self.feature, self.threshold, self.missing_right, self.left, self.right, self.value, self.roots
-        )
-
-    def importances(self, n_features: int) -> np.ndarray:
-        """Each tree's weight, in equal parts to its splits."""
-        tree = np.searchsorted(self.roots, np.arange(len(self.feature)), side="right") - 1
-        splits = self.feature >= 0
-        of_tree = np.bincount(tree[splits], minlength=len(self.roots))
-        parts = (self.weight / np.maximum(of_tree, 1))[tree[splits]]
-        share = np.bincount(self.feature[splits], parts, minlength=n_features)
-        return share / max(share.sum(), np.finfo(np.float64).tiny)
-
-
-def _thresholds(bins: Bins, feature: np.ndarray, cut: np.ndarray) -> np.ndarray:
-    """The largest value that goes left; infinite where only the missing ones go right."""
-    out, inner = np.zeros(len(feature)), np.flatnonzero(feature >= 0)
-    f, c = feature[inner], cut[inner]
-    beyond = c >= bins.cut_counts[f]
-    out[inner[beyond]] = np.inf
-    out[inner[~beyond]] = bins.cuts[bins.cut_start[f[~beyond]] + c[~beyond]]
-    return out

@@ -14,6 +14,7 @@ from dualboost import kernels
 from dualboost.data import MASK_BYTES, MISSING, Bins
 from dualboost.learners.base import Predictor
 from dualboost.learners.categories import Categories
+from dualboost.learners.named_columns import NamedColumns, categories_by_column, flattened
 
 __all__ = ["Tree", "TreeScores", "as_arrays", "as_trees"]
 
@@ -84,8 +85,6 @@ class TreeScores(Predictor):
         features, place = np.unique(nodes[splits, 0], return_inverse=True)
         used = [_used_cuts(bins, feature, nodes[splits[place == u], 1]) for u, feature in enumerate(features)]
         nodes[splits, 0] = place
-        named = [int(feature) for feature in features if feature in (categories or {})]
-        known = [(categories or {})[feature] for feature in named]
         for u, (numbers, _) in enumerate(used):
             here = splits[(place == u) & (nodes[splits, 1] >= 0)]
             nodes[here, 1] = np.searchsorted(numbers, nodes[here, 1])
@@ -95,10 +94,7 @@ class TreeScores(Predictor):
         met_missing = np.ascontiguousarray(bins.has_missing[features], dtype=np.uint8)
         return cls(
             nodes, start, w, features.astype(np.int32), cut_start, cuts, met_missing, share,
-            np.array(named, dtype=np.int32),
-            np.cumsum([0, *(len(found.values) for found in known)], dtype=np.int64),
-            np.concatenate([np.empty(0), *(found.values for found in known)]),
-            np.concatenate([np.empty(0, dtype=np.uint8), *(found.codes for found in known)]),
+            *flattened(categories or {}, features),
         )  # fmt: skip
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
@@ -118,12 +114,17 @@ class TreeScores(Predictor):
             self.nodes, self.start, self.weights, self.features, self.cut_start, self.cuts, self.met_missing
         )
 
+    @property
+    def named_columns(self) -> NamedColumns:
+        """What the columns that hold categories hold."""
+        return self.named, self.name_start, self.names, self.name_codes
+
     def _coded(self, X):
         """X with codes in the place of categories, NaN for those that were never met."""
         X = X.tolil(copy=True) if sp.issparse(X) else np.array(X, dtype=np.float64)
-        for feature, (first, last) in zip(self.named.tolist(), pairwise(self.name_start.tolist()), strict=True):
+        for feature, categories in categories_by_column(self.named_columns).items():
             column = X[:, [feature]].toarray().ravel() if sp.issparse(X) else X[:, feature]
-            codes = Categories(self.names[first:last], self.name_codes[first:last]).coded(column).astype(np.float64)
+            codes = categories.coded(column).astype(np.float64)
             codes[codes == MISSING] = np.nan
             X[:, [feature]] = codes[:, None]
         return X

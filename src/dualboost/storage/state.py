@@ -22,7 +22,7 @@ from dualboost.boosters.polish import Polish
 from dualboost.boosters.star import Progress
 from dualboost.game import Best, Game, Pool, State
 from dualboost.learners.averaging import Mixture
-from dualboost.learners.leaf_trees import LeafTree
+from dualboost.learners.leaf_scores import LeafTree
 from dualboost.losses import Loss
 from dualboost.storage.container import DamagedFile, read, write
 from dualboost.storage.records import decode, encode

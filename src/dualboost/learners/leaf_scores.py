@@ -1,0 +1,138 @@
+"""Trees whose leaves vote with a strength of their own: one as a key, and a finished vote of them on raw values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualboost import kernels
+from dualboost.data import MASK_BYTES, Bins
+from dualboost.learners.base import Predictor
+from dualboost.learners.named_columns import NamedColumns
+
+__all__ = ["BY_MASK", "LeafScores", "LeafTree"]
+
+BY_MASK = -1
+"""In the place of a cut: a split of categories."""
+
+_DTYPES = (np.int32, np.int32, np.uint8, np.int32, np.int32, np.float64, np.uint8)
+
+
+class LeafTree(NamedTuple):
+    """A tree as the bytes of its arrays, one entry a node: a key that is small, equal by value, and can be pickled."""
+
+    feature: bytes
+    cut: bytes
+    missing_right: bytes
+    left: bytes
+    right: bytes
+    value: bytes
+    mask: bytes = b""
+    """32 bytes a node, where some split has the cut BY_MASK: a bit for each code that goes right; else nothing."""
+
+    @classmethod
+    def of(cls, arrays: Sequence[np.ndarray]) -> LeafTree:
+        *plain, mask = arrays
+        masked = np.any(plain[1] == BY_MASK)
+        return cls(*(array.tobytes() for array in plain), mask.tobytes() if masked else b"")
+
+    def arrays(self) -> list[np.ndarray]:
+        """feature (-1 in a leaf), cut, missing_right, left, right, value, masks."""
+        *plain, mask = (np.frombuffer(part, dtype) for part, dtype in zip(self, _DTYPES, strict=True))
+        return [*plain, mask.reshape(-1, MASK_BYTES)]
+
+
+@dataclass(frozen=True, eq=False)
+class LeafScores(Predictor):
+    """A vote of trees as flat arrays, one entry a node; children come after their parent."""
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    missing_right: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    value: np.ndarray
+    roots: np.ndarray
+    weight: np.ndarray
+    """The absolute weight of each tree."""
+    mask: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    """The number of a node's mask, -1 for a threshold; nothing at all where no tree splits categories."""
+    masks: np.ndarray = field(default_factory=lambda: np.empty((0, MASK_BYTES), dtype=np.uint8))
+    """A bit for each code that goes right."""
+    named: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    """The columns of X that hold categories..."""
+    name_start: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    names: np.ndarray = field(default_factory=lambda: np.empty(0))
+    """...those of column named[c] are names[name_start[c]:name_start[c + 1]], ascending..."""
+    name_codes: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.uint8))
+    """...and these are their codes. Any other value counts as missing."""
+
+    @classmethod
+    def of(
+        cls, bins: Bins, trees: Sequence[LeafTree], w: np.ndarray, columns: NamedColumns | None = None
+    ) -> LeafScores:
+        kinds = (np.int32, float, np.uint8, int, int, float, bool)
+        parts: list[list[np.ndarray]] = [[np.empty(0, dtype)] for dtype in kinds]
+        masks, roots, start = [np.empty((0, MASK_BYTES), dtype=np.uint8)], [], 0
+        for tree, weight in zip(trees, w, strict=True):
+            feature, cut, missing_right, left, right, value, own = tree.arrays()
+            by_mask = (feature >= 0) & (cut == BY_MASK)
+            thresholds = _thresholds(bins, np.where(by_mask, -1, feature), cut)
+            entries = (feature, thresholds, missing_right, left + start, right + start, weight * value, by_mask)
+            for part, entry in zip(parts, entries, strict=True):
+                part.append(entry)
+            masks.append(own[by_mask] if len(own) else own)
+            roots.append(start)
+            start += len(feature)
+        feature, threshold, missing_right, left, right, value, by_mask = (np.concatenate(part) for part in parts)
+        children = left.astype(np.int32), right.astype(np.int32)
+        sizes = np.abs(np.asarray(w, dtype=np.float64))
+        plain = (feature, threshold, missing_right, *children, value, np.array(roots, dtype=np.int64), sizes)
+        if columns is None or not by_mask.any():
+            return cls(*plain)
+        numbers = np.where(by_mask, np.cumsum(by_mask) - 1, -1).astype(np.int32)
+        return cls(*plain, numbers, np.concatenate(masks), *columns)
+
+    @property
+    def named_columns(self) -> NamedColumns:
+        """What the columns that hold categories hold."""
+        return self.named, self.name_start, self.names, self.name_codes
+
+    def scores(self, X, threads: int = 1) -> np.ndarray:
+        table = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        out = np.empty(len(table))
+        self._prepared.scores(table, out, threads)
+        return out
+
+    @cached_property
+    def _prepared(self) -> kernels.LeafPredictor:
+        ready = kernels.LeafPredictor(
+            self.feature, self.threshold, self.missing_right, self.left, self.right, self.value, self.roots
+        )
+        if len(self.mask):
+            ready.add_categories(self.mask, self.masks, *self.named_columns)
+        return ready
+
+    def importances(self, n_features: int) -> np.ndarray:
+        """Each tree's weight, in equal parts to its splits."""
+        tree = np.searchsorted(self.roots, np.arange(len(self.feature)), side="right") - 1
+        splits = self.feature >= 0
+        of_tree = np.bincount(tree[splits], minlength=len(self.roots))
+        parts = (self.weight / np.maximum(of_tree, 1))[tree[splits]]
+        share = np.bincount(self.feature[splits], parts, minlength=n_features)
+        return share / max(share.sum(), np.finfo(np.float64).tiny)
+
+
+def _thresholds(bins: Bins, feature: np.ndarray, cut: np.ndarray) -> np.ndarray:
+    """The largest value that goes left; infinite where only the missing ones go right."""
+    out, inner = np.zeros(len(feature)), np.flatnonzero(feature >= 0)
+    f, c = feature[inner], cut[inner]
+    beyond = c >= bins.cut_counts[f]
+    out[inner[beyond]] = np.inf
+    out[inner[~beyond]] = bins.cuts[bins.cut_start[f[~beyond]] + c[~beyond]]
+    return out

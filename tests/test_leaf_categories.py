@@ -16,6 +16,7 @@ from dualboost.learners.leaf_scores import BY_MASK, LeafScores, LeafTree
 from dualboost.learners.union import SumScores
 from dualboost.rows import Rows
 from test_kept_tries import Crash, crash_in_try
+from test_leaf_trees import grown_naively
 
 
 def mixed(rng, m: int, categories: int = 5, missing: float = 0.1):
@@ -134,6 +135,31 @@ def test_a_least_share_can_make_the_best_subset_no_first_part():
     pull = order * np.array([-1.0, -0.5, 0.5, 1.0])
     assert split_of(pull, order, 0.0, 0.5) is None
     assert max(all_gains(pull, order, 0.0, 0.5)) > pull.sum() ** 2
+
+
+@given(st.integers(0, 10_000), st.integers(2, 9), st.sampled_from([0.0, 0.2]))
+def test_the_tree_is_the_naive_twins(seed, leaves, missing):
+    """Which tries all subsets at every node."""
+    rng = np.random.default_rng(seed)
+    X, y = mixed(rng, 30, missing=missing)
+    rows = Rows.of(rng.dirichlet(np.full(30, 5.0)))
+    d = rows.prior * rng.uniform(0.05, 1, 30)
+    oracle = LeafTrees(leaves, 255, categorical=(0, 2)).bind(X, y, rows)
+    naive = grown_naively(X, y * d, rows.prior, leaves, 0.0, (0, 2))
+    np.testing.assert_allclose(oracle.best(d).columns[0] * y, naive / np.abs(naive).max(), atol=1e-9)
+
+
+def test_of_equal_splits_the_first_feature_is_taken():
+    """Whether it holds categories or numbers, and in whatever order they are searched."""
+    rng = np.random.default_rng(9)
+    x, y = rng.integers(0, 2, 40).astype(float), rng.choice([-1, 1], 40).astype(np.int8)
+    d, noise = rng.dirichlet(np.ones(40)), rng.integers(0, 3, 40).astype(float)
+    for categorical in ((), (0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)):
+        oracle = LeafTrees(2, categorical=categorical).bind(np.column_stack([x, 1 - x, x]), y, Rows.of(40))
+        assert oracle.best(d).hypotheses[0].arrays()[0][0] == 0
+    table = np.column_stack([noise, noise + 5 * (noise > 1), noise])
+    oracle = LeafTrees(2, categorical=(0, 1, 2)).bind(table, y, Rows.of(40))
+    assert oracle.best(d).hypotheses[0].arrays()[0][0] == 0
 
 
 # ---- what a tree says -----------------------------------------------------------------------------------------------

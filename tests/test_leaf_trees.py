@@ -1,7 +1,7 @@
 """Real-valued trees: a naive twin grows the same tree, a learner's promises, compiled rounds = the common loop."""
 
 import pickle
-from itertools import islice, pairwise
+from itertools import chain, combinations, islice, pairwise
 
 import numpy as np
 import pytest
@@ -31,10 +31,15 @@ def table(seed: int, m: int = 40, missing: bool = True):
 # ---- the twin -------------------------------------------------------------------------------------------------------
 
 
-def splits_of(X, rows):
+def splits_of(X, rows, categorical=()):
     """Every way to send the rows of a node to two sides: (feature, the rows that go right)."""
     for f in range(X.shape[1]):
         x = X[rows, f]
+        if f in categorical:
+            found = np.unique(np.nan_to_num(x, nan=-1))
+            subsets = chain.from_iterable(combinations(found[1:], k) for k in range(1, len(found)))
+            yield from ((f, rows[np.isin(np.nan_to_num(x, nan=-1), subset)]) for subset in subsets)
+            continue
         absent = np.isnan(x)
         for value in np.unique(x[~absent]):
             above = np.where(absent, False, x > value)
@@ -43,7 +48,7 @@ def splits_of(X, rows):
                 yield f, rows[above]
 
 
-def grown_naively(X, g, h, leaves: int, least: float) -> np.ndarray:
+def grown_naively(X, g, h, leaves: int, least: float, categorical=()) -> np.ndarray:
     """What the best-first tree says about each row, by trying everything."""
 
     def score(rows):
@@ -51,7 +56,7 @@ def grown_naively(X, g, h, leaves: int, least: float) -> np.ndarray:
 
     def best_split(rows):
         best = (0.0, None)
-        for _, right in splits_of(X, rows):
+        for _, right in splits_of(X, rows, categorical):
             left = np.setdiff1d(rows, right)
             if min(len(left), len(right)) and min(h[left].sum(), h[right].sum()) >= least - 1e-15:
                 gain = score(left) + score(right) - score(rows)
@@ -235,12 +240,12 @@ def test_sparse_tables_and_missing_labels_are_refused():
 
 
 def test_the_kernel_checks_what_it_gets():
-    codes, cuts = np.zeros((4, 2), np.uint8), np.array([3, 3], np.int32)
-    search = kernels.LeafSearch(codes, cuts)
+    codes, cuts, numbers = np.zeros((4, 2), np.uint8), np.array([3, 3], np.int32), np.zeros(2, np.uint8)
+    search = kernels.LeafSearch(codes, cuts, numbers)
     ok = np.full(4, 0.25)
     for call in (
-        lambda: kernels.LeafSearch(codes + np.uint8(9), cuts),
-        lambda: kernels.LeafSearch(codes, np.array([3], np.int32)),
+        lambda: kernels.LeafSearch(codes + np.uint8(9), cuts, numbers),
+        lambda: kernels.LeafSearch(codes, np.array([3], np.int32), numbers),
         lambda: search.grow(ok[:3], ok, 2, 0.0, 0.0, 1.0, 0),
         lambda: search.grow(9 * ok, ok, 2, 0.0, 0.0, 1.0, 0),
         lambda: search.grow(ok * np.nan, ok, 2, 0.0, 0.0, 1.0, 0),

@@ -13,22 +13,32 @@
 
 namespace dualboost {
 
+// What no split of these categories exceeds: each on a side of its own.
+inline double most_gain(const LeafSums *bins, int codes) {
+    double sum = 0;
+    for (int code = 0; code < codes; ++code) {
+        auto g = static_cast<double>(bins[code].g), h = static_cast<double>(bins[code].h);
+        sum += g * g / (h + (bins[code].h == 0)); // those without a row add nothing
+    }
+    return sum;
+}
+
 class LeafCategories {
 public:
     // The sums of all codes, missing last; those without a row in this node have no place in the order. Ratios are
     // rounded: what differs in the last digits only is a tie, and ties go by number.
     void take(const LeafSums *bins, int codes) {
-        count_ = 0;
-        codes_ = codes;
-        double least = std::numeric_limits<double>::max();
-        for (int code = 0; code < codes; ++code) {
-            if (bins[code].h == 0) continue;
-            double ratio = static_cast<float>(static_cast<double>(bins[code].g) / static_cast<double>(bins[code].h));
-            code_[count_] = static_cast<uint8_t>(code);
-            ratio_[count_++] = ratio;
-            least = std::min(least, ratio);
+        int count = 0;
+        for (int code = 0; code < codes; ++code) {  // without a branch: who is here is hard to foresee
+            auto g = static_cast<double>(bins[code].g), h = static_cast<double>(bins[code].h);
+            code_[count] = static_cast<uint8_t>(code);
+            ratio_[count] = static_cast<float>(g / h);
+            count += bins[code].h != 0;
         }
+        codes_ = codes;
+        count_ = count;
         if (count_ < 2) return;
+        double least = *std::min_element(ratio_, ratio_ + count_);
         for (int k = 0; k < count_; ++k) ratio_[k] -= least;
         sort_shares(ratio_, count_, order_);
     }

@@ -3,8 +3,6 @@
 #include "leaf_trees.hpp"
 #include "search.hpp"
 
-#include <nanobind/stl/optional.h>
-
 #include <mutex>
 
 namespace dualboost {
@@ -80,18 +78,15 @@ std::vector<LeafNode> imported(const LeafTable &table, const Ints &feature, cons
 
 class LeafSearch {
 public:
-    LeafSearch(const Grid<const uint8_t> &codes, const Ints &cut_counts, const std::optional<Bytes> &categorical) {
+    LeafSearch(const Grid<const uint8_t> &codes, const Ints &cut_counts, const Bytes &categorical) {
         table_.rows = static_cast<int64_t>(codes.shape(0));
         table_.features = static_cast<int64_t>(codes.shape(1));
         require(table_.rows >= 1 && table_.rows < (int64_t{1} << 31), "codes must have between 1 and 2^31 - 1 rows");
         require(static_cast<int64_t>(cut_counts.shape(0)) == table_.features, "cut_counts must have one entry per feature");
         table_.codes.assign(codes.data(), codes.data() + codes.size());
         table_.cuts.assign(cut_counts.data(), cut_counts.data() + table_.features);
-        table_.named.assign(table_.cuts.size(), 0);
-        if (categorical) {
-            require(categorical->shape(0) == table_.named.size(), "categorical must have one entry per feature");
-            std::copy_n(categorical->data(), table_.named.size(), table_.named.begin());
-        }
+        require(categorical.shape(0) == table_.cuts.size(), "categorical must have one entry per feature");
+        table_.named.assign(categorical.data(), categorical.data() + categorical.shape(0));
         table_.start.assign(1, 0);
         for (int32_t cuts : table_.cuts) {
             require(cuts >= 0 && cuts < kMissing, "A feature has between 0 and 254 cuts");
@@ -192,8 +187,8 @@ private:
 void bind_leaf_trees(nb::module_ &m) {
     using namespace nb::literals;
     nb::class_<LeafSearch>(m, "LeafSearch")
-        .def(nb::init<const Grid<const uint8_t> &, const Ints &, const std::optional<Bytes> &>(), "codes"_a,
-             "cut_counts"_a, "categorical"_a = nb::none())
+        .def(nb::init<const Grid<const uint8_t> &, const Ints &, const Bytes &>(), "codes"_a,
+             "cut_counts"_a, "categorical"_a)
         .def("grow", &LeafSearch::grow, "g"_a, "h"_a, "leaves"_a, "least"_a, "ridge"_a, "features"_a, "seed"_a,
              "The greedy tree for sums of g^2 / (h + ridge); (feature, cut, missing_right, left, right, value, masks).")
         .def("rounds", &LeafSearch::rounds, "y"_a, "prior"_a, "z"_a.noconvert(), "mu"_a, "shrink"_a,

@@ -91,7 +91,14 @@ private:
     std::vector<std::vector<LeafSums>> histograms_;
     std::vector<Leaf> leaves_;
     std::vector<LeafNode> nodes_;
-    LeafCategories categories_;
+    LeafCategories orders_[2]; // of the feature at hand, and of the best split of categories so far
+    LeafCategories *categories_ = orders_, *best_categories_ = orders_ + 1;
+    int best_place_ = 0;
+    struct Promise {
+        double most;
+        int64_t feature;
+    };
+    std::vector<Promise> promising_;
 
     double score(const LeafSums &sums) const {
         double g = static_cast<double>(sums.g), h = static_cast<double>(sums.h) + limits_->ridge;
@@ -138,6 +145,11 @@ private:
         }
     }
 
+    const LeafSums *sums_of(const Leaf &leaf, int64_t f) const {
+        return histograms_[leaf.histogram].data() + table_.start[static_cast<size_t>(f)];
+    }
+    int32_t codes(int64_t f) const { return table_.cuts[static_cast<size_t>(f)] + 2; } // with that of missing values
+
     bool looks_at(const Leaf &leaf, int64_t f) const {
         if (limits_->features >= 1) return true;
         uint64_t h = mixed_bits(leaf.path + 0x9E3779B97F4A7C15u * static_cast<uint64_t>(f + 1));
@@ -148,12 +160,23 @@ private:
         leaf.best = Split{};
         leaf.best.gain = static_cast<float>(score(leaf.sums) * (1 + 1e-6));
         if (leaf.sums.h < 2 * limits_->least) return;
-        for (int64_t f = 0; f < table_.features; ++f)
-            if (looks_at(leaf, f)) table_.named[static_cast<size_t>(f)] ? search_categories(leaf, f) : search_feature(leaf, f);
+        promising_.clear();
+        for (int64_t f = 0; f < table_.features; ++f) {
+            if (!looks_at(leaf, f)) continue;
+            if (table_.named[static_cast<size_t>(f)]) promising_.push_back({most_gain(sums_of(leaf, f), codes(f)), f});
+            else search_feature(leaf, f);
+        }
+        // The best column of categories first: it rules most of the others out.
+        std::sort(promising_.begin(), promising_.end(), [](const Promise &a, const Promise &b) {
+            return a.most != b.most ? a.most > b.most : a.feature < b.feature;
+        });
+        for (const Promise &promise : promising_)
+            if (promise.most * (1 + 1e-6) >= leaf.best.gain) search_categories(leaf, promise.feature);
+        if (leaf.best.feature >= 0 && leaf.best.cut == kByMask) settle_sides(leaf);
     }
 
     void search_feature(Leaf &leaf, int64_t f) {
-        const LeafSums *bins = histograms_[leaf.histogram].data() + table_.start[static_cast<size_t>(f)];
+        const LeafSums *bins = sums_of(leaf, f);
         int32_t cuts = table_.cuts[static_cast<size_t>(f)];
         LeafSums missing = bins[cuts + 1], left;
         bool either = missing.h > 0;
@@ -171,38 +194,51 @@ private:
         return leaf.sums.h - left.h > left.h + (leaf.sums.h >> 32);
     }
 
+    // Of equal splits that of the first feature is the best, in whatever order they are searched.
     void search_categories(Leaf &leaf, int64_t f) {
-        const LeafSums *bins = histograms_[leaf.histogram].data() + table_.start[static_cast<size_t>(f)];
-        categories_.take(bins, table_.cuts[static_cast<size_t>(f)] + 2);
+        const LeafSums *bins = sums_of(leaf, f);
+        categories_->take(bins, codes(f));
+        bool ties = f < leaf.best.feature;
+        Split best{leaf.best.gain, static_cast<int32_t>(f), kByMask, 0, {}};
         LeafSums left;
-        int best = -1;
-        for (int place = 0; place + 1 < categories_.count(); ++place) {
-            left += bins[categories_.code(place)];
-            if (offer(leaf, {0, static_cast<int32_t>(f), kByMask, 0, left})) best = place;
+        int at = -1;
+        for (int place = 0; place + 1 < categories_->count(); ++place) {
+            left += bins[categories_->code(place)];
+            float gain = gain_of(leaf, left);
+            if (!(gain > best.gain || (ties && gain == best.gain))) continue;
+            ties = false;
+            best.gain = gain;
+            best.left = left;
+            at = place;
         }
-        if (best >= 0) settle_sides(leaf, best);
+        if (at < 0) return;
+        leaf.best = best;
+        best_place_ = at;
+        std::swap(categories_, best_categories_);
     }
 
     // The lowest code of the node goes left, so that a split has one name. Categories that are not in this node go with the
     // larger part, like missing ones.
-    void settle_sides(Leaf &leaf, int place) {
+    void settle_sides(Leaf &leaf) const {
         Split &best = leaf.best;
-        bool turn = !categories_.lowest_within(place);
+        bool turn = !best_categories_->lowest_within(best_place_);
         if (turn) best.left = leaf.sums - best.left;
-        leaf.mask = categories_.right_of(place, turn, larger_right(leaf, best.left));
+        leaf.mask = best_categories_->right_of(best_place_, turn, larger_right(leaf, best.left));
         int missing = table_.cuts[static_cast<size_t>(best.feature)] + 1;
         best.missing_right = holds(leaf.mask, missing);
         take_out(leaf.mask, missing);
     }
 
-    // Whether this is the best split so far.
-    bool offer(Leaf &leaf, Split split) const {
-        LeafSums right = leaf.sums - split.left;
-        if (split.left.h < limits_->least || right.h < limits_->least || split.left.h == 0 || right.h == 0) return false;
-        split.gain = static_cast<float>(score(split.left) + score(right));
-        bool better = split.gain > leaf.best.gain;
-        if (better) leaf.best = split;
-        return better;
+    void offer(Leaf &leaf, Split split) const {
+        split.gain = gain_of(leaf, split.left);
+        if (split.gain > leaf.best.gain) leaf.best = split;
+    }
+
+    // What both sides score; nothing where one of them is too light.
+    float gain_of(const Leaf &leaf, const LeafSums &left) const {
+        LeafSums right = leaf.sums - left;
+        if (left.h < limits_->least || right.h < limits_->least || left.h == 0 || right.h == 0) return 0;
+        return static_cast<float>(score(left) + score(right));
     }
 
     bool split_best() {
@@ -256,10 +292,13 @@ private:
         bool right[kCodes]; // of each bin, for masks are slower to read
         for (int32_t code = 0; code <= table_.cuts[static_cast<size_t>(node.feature)] + 1; ++code)
             right[code] = table_.goes_right(node, code);
-        for (int64_t k = leaf.begin; k < leaf.end; ++k) {
+        for (int64_t k = leaf.begin; k < leaf.end; ++k) {  // without a branch: sides are hard to foresee
             int32_t i = order_[static_cast<size_t>(k)];
-            if (right[table_.row(i)[node.feature]]) spare_[static_cast<size_t>(moved++)] = i;
-            else order_[static_cast<size_t>(kept++)] = i;
+            bool goes = right[table_.row(i)[node.feature]];
+            order_[static_cast<size_t>(kept)] = i;
+            spare_[static_cast<size_t>(moved)] = i;
+            kept += !goes;
+            moved += goes;
         }
         std::copy_n(spare_.begin(), moved, order_.begin() + kept);
         return kept;

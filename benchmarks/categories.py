@@ -16,11 +16,11 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.shapes import higgs_like, noisy_sign
-from dualboost.boosters import Booster, CoordinateDescent, Corrective
+from dualboost.boosters import Booster, CoordinateDescent, Corrective, Leveraging
 from dualboost.game import Game
-from dualboost.learners import Stumps, Trees
+from dualboost.learners import LeafTrees, Stumps, Trees
 from dualboost.learners.base import Learner
-from dualboost.losses import Exponential, Logistic, Loss, SoftMargin
+from dualboost.losses import Exponential, Logistic, LogisticMixture, Loss, SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped
 from dualboost.solve import play
@@ -30,11 +30,12 @@ TURNS = 3
 TURNS_OF_SMALL = 15  # whose rounds are short
 Tables = dict[str, tuple[np.ndarray, tuple[int, ...]]]
 Make = Callable[[tuple[int, ...]], Learner]
-# Rounds of the soft margin, of AdaBoost and of the logistic loss.
+# Rounds of the soft margin, of AdaBoost, of the logistic loss and of the loss for wrong labels.
 PLAYS: dict[str, tuple[Loss, Booster, float]] = {
     "soft margin": (SoftMargin(Capped(nu=0.3)), Corrective(), 1.0),
     "AdaBoost": (Exponential(), CoordinateDescent("adaboost"), np.inf),
     "logistic": (Logistic(), CoordinateDescent("closed"), np.inf),
+    "noisy labels": (LogisticMixture(0.1), Leveraging("difference", step="newton", shrink=0.2), np.inf),
 }
 
 
@@ -58,6 +59,10 @@ def stumps(named: tuple[int, ...]) -> Learner:
 
 def trees(named: tuple[int, ...]) -> Learner:
     return Trees(3, categorical=named)
+
+
+def leaf_trees(named: tuple[int, ...]) -> Learner:
+    return LeafTrees(10, categorical=named)
 
 
 def bound(learner: Learner, loss: Loss, budget: float, X: np.ndarray, y: np.ndarray) -> Game:
@@ -92,6 +97,7 @@ def main() -> None:
             ("stumps", stumps, "AdaBoost", few),
             ("stumps", stumps, "logistic", few),
             ("trees of depth 3", trees, "soft margin", max(2, few // 10)),
+            ("trees of 10 real leaves", leaf_trees, "noisy labels", max(2, few // 10)),
         ):
             ratios = race(make, rounds, count, data, y).items()
             print(f"  {title}, {rounds}: " + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios))

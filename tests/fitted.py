@@ -24,7 +24,6 @@ NEW = np.concatenate([X, rng.normal(size=(60, 5)) * 3])
 NEW[rng.random(NEW.shape) < 0.1] = np.nan
 """Rows seen and rows never seen, with missing values also where training had none."""
 
-NAMED_LEAVES = LeafTrees(6, categorical=(0, 2))
 _QUICK = {"bags": 3, "max_iter": 30, "nu": 0.3, "tol": 0.1, "random_state": 0, "smoothness": 5.0, "alpha": 0.1}
 
 
@@ -37,6 +36,10 @@ def quick(kind: str, **others):
 
 def margin(**others):
     return quick("MarginBoostClassifier", **others)
+
+
+def noisy_categories(**others):
+    return quick("LogisticMixtureClassifier", learner=LeafTrees(6, categorical=(0, 2)), **others)
 
 
 _KINDS: dict[str, Callable] = {
@@ -58,10 +61,8 @@ _KINDS: dict[str, Callable] = {
     "categories": lambda: margin(nu=0.5, learner=Stumps(categorical=(0, 2))).fit(coded(X), Y),
     "categories in trees": lambda: margin(nu=0.5, learner=Trees(2, categorical=(0, 1))).fit(coded(X), Y),
     "categories, never missing": lambda: margin(nu=0.5, learner=Trees(3, categorical=(0, 1))).fit(coded(WHOLE), Y),
-    "categories in leaf trees": lambda: quick("LogisticMixtureClassifier", bags=0, learner=NAMED_LEAVES).fit(coded(X), Y),
-    "categories in leaf trees, never missing": lambda: quick("LogisticMixtureClassifier", learner=NAMED_LEAVES).fit(
-        coded(WHOLE), Y
-    ),
+    "categories in leaf trees": lambda: noisy_categories(bags=0).fit(coded(X), Y),
+    "categories in leaf trees, never missing": lambda: noisy_categories().fit(coded(WHOLE), Y),
     "words": lambda: margin(nu=0.8, learner=Words((0, 2))).fit(counts(WHOLE), Y),
     "union": lambda: margin(nu=0.5, learner=Union((Stumps(), Words()))).fit(counts(WHOLE), Y),
     "union of trees": lambda: margin(nu=0.5, learner=Union((Trees(2), Words()))).fit(counts(WHOLE), Y),

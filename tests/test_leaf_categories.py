@@ -137,15 +137,15 @@ def test_a_least_share_can_make_the_best_subset_no_first_part():
     assert max(all_gains(pull, order, 0.0, 0.5)) > pull.sum() ** 2
 
 
-@given(st.integers(0, 10_000), st.integers(2, 9), st.sampled_from([0.0, 0.2]))
-def test_the_tree_is_the_naive_twins(seed, leaves, missing):
+@given(st.integers(0, 10_000), st.integers(2, 9), st.sampled_from([0.0, 0.2]), st.sampled_from([0.0, 0.03]))
+def test_the_tree_is_the_naive_twins(seed, leaves, missing, row):
     """Which tries all subsets at every node."""
     rng = np.random.default_rng(seed)
     X, y = mixed(rng, 30, missing=missing)
     rows = Rows.of(rng.dirichlet(np.full(30, 5.0)))
     d = rows.prior * rng.uniform(0.05, 1, 30)
-    oracle = LeafTrees(leaves, 255, categorical=(0, 2)).bind(X, y, rows)
-    naive = grown_naively(X, y * d, rows.prior, leaves, 0.0, (0, 2))
+    oracle = LeafTrees(leaves, 255, categorical=(0, 2), row_share=row).bind(X, y, rows)
+    naive = grown_naively(X, y * d, rows.prior, leaves, 0.0, (0, 2), row)
     np.testing.assert_allclose(oracle.best(d).columns[0] * y, naive / np.abs(naive).max(), atol=1e-9)
 
 
@@ -160,6 +160,29 @@ def test_of_equal_splits_the_first_feature_is_taken():
     table = np.column_stack([noise, noise + 5 * (noise > 1), noise])
     oracle = LeafTrees(2, categorical=(0, 1, 2)).bind(table, y, Rows.of(40))
     assert oracle.best(d).hypotheses[0].arrays()[0][0] == 0
+
+
+def test_categories_that_mean_nothing_do_not_beat_a_number_that_does():
+    """A hundred categories gain by chance what a hundred rows would; with a share for a row that is taken off."""
+    rng = np.random.default_rng(10)
+    chosen = {0.0: 0, 1 / 300: 0}
+    for _ in range(20):
+        x, noise = rng.normal(size=300), rng.integers(0, 100, 300)
+        y = np.where(x + 2 * rng.normal(size=300) > 0, 1, -1).astype(np.int8)
+        for row in chosen:
+            oracle = LeafTrees(2, categorical=(0,), row_share=row).bind(np.column_stack([noise, x]), y, Rows.of(300))
+            chosen[row] += oracle.best(np.full(300, 1 / 300)).hypotheses[0].arrays()[0][0] == 1
+    assert chosen[0.0] <= 2 and chosen[1 / 300] >= 18
+
+
+def test_categories_that_mean_something_are_found_all_the_same():
+    rng = np.random.default_rng(11)
+    x, name = rng.normal(size=300), rng.integers(0, 30, 300)
+    y = np.where((name % 2 == 0) ^ (rng.random(300) < 0.2), 1, -1).astype(np.int8)
+    oracle = LeafTrees(2, categorical=(0,), row_share=1 / 300).bind(np.column_stack([name, x]), y, Rows.of(300))
+    feature, *_, masks = oracle.best(np.full(300, 1 / 300)).hypotheses[0].arrays()
+    right = np.unpackbits(masks[0], bitorder="little")[:30]
+    assert feature[0] == 0 and abs((right == np.arange(30) % 2).mean() - 0.5) > 0.4
 
 
 # ---- what a tree says -----------------------------------------------------------------------------------------------
@@ -204,8 +227,8 @@ def test_weight_k_is_k_copies():
         X, y = mixed(np.random.default_rng(seed), 300, categories=40)
         counts = rng.integers(1, 5, 300)
         copy_of, d = np.repeat(np.arange(300), counts), rng.dirichlet(np.ones(300))
-        whole = bound(X, y, 12, counts.astype(float)).best(d)
-        copies = bound(X[copy_of], y[copy_of], 12).best(d[copy_of] / counts[copy_of])
+        whole = bound(X, y, 12, counts.astype(float), row_share=seed / 8000).best(d)
+        copies = bound(X[copy_of], y[copy_of], 12, row_share=seed / 8000).best(d[copy_of] / counts[copy_of])
         one, two = whole.hypotheses[0], copies.hypotheses[0]
         assert one._replace(value=b"") == two._replace(value=b"") and one.mask
         np.testing.assert_allclose(whole.columns[0][copy_of], copies.columns[0], atol=1e-12)

@@ -48,18 +48,23 @@ def splits_of(X, rows, categorical=()):
                 yield f, rows[above]
 
 
-def grown_naively(X, g, h, leaves: int, least: float, categorical=()) -> np.ndarray:
+def grown_naively(X, g, h, leaves: int, least: float, categorical=(), row: float = 0.0) -> np.ndarray:
     """What the best-first tree says about each row, by trying everything."""
 
     def score(rows):
         return g[rows].sum() ** 2 / h[rows].sum()
 
+    def chance(rows, f):
+        """What the categories of a column might gain although they mean nothing."""
+        variance = ((g[rows] ** 2 / h[rows]).sum() - score(rows)) / h[rows].sum()
+        return max(len(np.unique(X[rows, f])) - 2, 0) * variance * row if f in categorical else 0.0
+
     def best_split(rows):
         best = (0.0, None)
-        for _, right in splits_of(X, rows, categorical):
+        for f, right in splits_of(X, rows, categorical):
             left = np.setdiff1d(rows, right)
             if min(len(left), len(right)) and min(h[left].sum(), h[right].sum()) >= least - 1e-15:
-                gain = score(left) + score(right) - score(rows)
+                gain = score(left) + score(right) - score(rows) - chance(rows, f)
                 if gain > best[0] + 1e-9:
                     best = (gain, (left, right))
         return best
@@ -225,7 +230,15 @@ def test_step_newton_keeps_the_promise_of_the_sure_step():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"max_leaves": 0}, {"max_bins": 300}, {"min_share": 0.7}, {"features": 0.0}, {"random_state": -1}]
+    "wrong",
+    [
+        {"max_leaves": 0},
+        {"max_bins": 300},
+        {"min_share": 0.7},
+        {"features": 0.0},
+        {"random_state": -1},
+        {"row_share": 2.0},
+    ],
 )
 def test_impossible_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

@@ -171,6 +171,7 @@ class LeafFit(Fit):
         nodes, sizes, amounts, losses = self._oracle.search.rounds(
             self._signs, self._prior, self._z, mu, shrink, self._path,
             learner.max_leaves, learner.min_share, learner.features, learner.random_state, self._newton,
+            learner.row_share,
         )  # fmt: skip
         ends = np.cumsum(sizes)
         self._trees += [LeafTree.of([part[e - n : e] for part in nodes]) for e, n in zip(ends, sizes, strict=True)]

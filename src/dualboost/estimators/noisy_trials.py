@@ -32,6 +32,7 @@ _SIZES = (3, 10, 30)
 _ALMOST_NONE = 0.02  # the noise rate at which starts and tree sizes are compared
 _OTHER_RATES = (0.1, 0.25)
 _LEAST_ROWS = 3.0  # distinct rows in a leaf
+_IN_BAG = 0.63  # of the rows
 _MOST_CELLS = 5_000_000  # of a sparse table that is made dense for trees
 _EVIDENCE = 0.5  # standard errors
 
@@ -43,8 +44,10 @@ def learners_for(data: TrainingData, given: Learner | None, prints: np.ndarray) 
     if issparse(data.X) and data.X.shape[0] * data.X.shape[1] > _MOST_CELLS:
         return [Stumps()]
     features = 0.5 if data.X.shape[1] >= 4 else 1.0
-    least = min(0.25, _LEAST_ROWS / count_distinct(prints))
-    return [LeafTrees(size, 64, least, features, categorical=data.categorical) for size in _SIZES]
+    distinct = count_distinct(prints)
+    least = min(0.25, _LEAST_ROWS / distinct)
+    row, named = min(1.0, 1 / (_IN_BAG * distinct)), data.categorical
+    return [LeafTrees(size, 64, least, features, categorical=named, row_share=row) for size in _SIZES]
 
 
 @dataclass(frozen=True)

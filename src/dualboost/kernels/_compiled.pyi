@@ -205,7 +205,15 @@ def predict_sparse(
 class LeafSearch:
     def __init__(self, codes: _Bytes, cut_counts: _Ints, categorical: _Bytes) -> None: ...
     def grow(
-        self, g: _Doubles, h: _Doubles, leaves: int, least: float, ridge: float, features: float, seed: int
+        self,
+        g: _Doubles,
+        h: _Doubles,
+        leaves: int,
+        least: float,
+        ridge: float,
+        features: float,
+        seed: int,
+        row: float = 0.0,
     ) -> tuple[_Ints, _Ints, _Bytes, _Ints, _Ints, _Doubles, _Bytes]: ...
     def rounds(
         self,
@@ -220,6 +228,7 @@ class LeafSearch:
         features: float,
         seed: int,
         newton: bool = True,
+        row: float = 0.0,
     ) -> tuple[tuple[_Ints, _Ints, _Bytes, _Ints, _Ints, _Doubles, _Bytes], _Ints, _Doubles, _Doubles]: ...
     def values(
         self,

@@ -101,12 +101,13 @@ public:
     }
 
     nb::tuple grow(const Doubles &g, const Doubles &h, int64_t leaves, double least, double ridge, double features,
-                   uint64_t seed) {
+                   uint64_t seed, double row) {
         check_rows(g.shape(0));
         check_rows(h.shape(0));
         require(leaves >= 1, "leaves must be at least 1");
         require(least >= 0 && least <= 1 && ridge >= 0, "least must lie in [0, 1] and ridge must not be negative");
         require(features > 0, "features is a share of the features above 0");
+        require(row >= 0 && row <= 1, "row is a share of h in [0, 1]");
         std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
         const std::vector<LeafNode> *nodes = nullptr;
         {
@@ -114,7 +115,7 @@ public:
             lock.lock();
             fixed(g.data(), g_);
             fixed(h.data(), h_);
-            LeafLimits limits{leaves, fixed_least(least), ridge * kFixed, features, seed};
+            LeafLimits limits{leaves, fixed_least(least), ridge * kFixed, features, seed, row * kFixed};
             nodes = &growth_->grow(g_.data(), h_.data(), limits);
         }
         return exported(*nodes);
@@ -123,7 +124,7 @@ public:
     // Rounds of leveraging on the difference of logistic losses, one tree a round; see leaf_rounds.hpp.
     nb::tuple rounds(const Vector<const int8_t> &y, const Doubles &prior, const Vector<double> &z, double mu,
                      double shrink, const Grid<double> &path, int64_t leaves, double least, double features,
-                     uint64_t seed, bool newton) {
+                     uint64_t seed, bool newton, double row) {
         check_rows(y.shape(0));
         check_rows(prior.shape(0));
         check_rows(z.shape(0));
@@ -131,6 +132,7 @@ public:
         auto count = static_cast<int64_t>(path.shape(0));
         require(mu > 0 && shrink > 0 && shrink <= 1, "mu must be positive and shrink in (0, 1]");
         require(leaves >= 1 && least >= 0 && least <= 1 && features > 0, "leaves, least or features is out of range");
+        require(row >= 0 && row <= 1, "row is a share of h in [0, 1]");
         for (size_t i = 0; i < y.shape(0); ++i)
             require(std::abs(y.data()[i]) == 1 && std::isfinite(z.data()[i]), "y must be +1 or -1 and z finite");
         std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
@@ -142,7 +144,7 @@ public:
             lock.lock();
             fixed(prior.data(), h_);
             g_.resize(h_.size());
-            LeafLimits limits{leaves, fixed_least(least), 0.0, features, seed};
+            LeafLimits limits{leaves, fixed_least(least), 0.0, features, seed, row * kFixed};
             LeafRounds run(table_, *growth_, {y.data(), prior.data(), z.data(), mu, shrink, kFixed, newton});
             for (int64_t t = 0; t < count && run.play(g_, h_, limits); ++t) {
                 trees.insert(trees.end(), run.tree().begin(), run.tree().end());
@@ -190,10 +192,10 @@ void bind_leaf_trees(nb::module_ &m) {
         .def(nb::init<const Grid<const uint8_t> &, const Ints &, const Bytes &>(), "codes"_a,
              "cut_counts"_a, "categorical"_a)
         .def("grow", &LeafSearch::grow, "g"_a, "h"_a, "leaves"_a, "least"_a, "ridge"_a, "features"_a, "seed"_a,
-             "The greedy tree for sums of g^2 / (h + ridge); (feature, cut, missing_right, left, right, value, masks).")
+             "row"_a = 0.0, "The greedy tree for sums of g^2 / (h + ridge); (feature, cut, missing_right, left, right, value, masks).")
         .def("rounds", &LeafSearch::rounds, "y"_a, "prior"_a, "z"_a.noconvert(), "mu"_a, "shrink"_a,
              "path"_a.noconvert(), "leaves"_a, "least"_a, "features"_a, "seed"_a,
-             "newton"_a = true,
+             "newton"_a = true, "row"_a = 0.0,
              "Rounds of leveraging, one tree each: (trees, nodes of each, weight of each, loss after each). Moves the "
              "margins z of all rows and writes them after each round to a row of path, which says how many rounds; rows of "
              "prior 0 are only told the votes.")

@@ -22,6 +22,7 @@ struct LeafLimits {
     double ridge;    // added to h where g is divided by it
     double features; // the share of the features that a node may look at
     uint64_t seed;
+    double row;      // of h in one row that is independent of the others; 0 where chance is not reckoned with
 };
 
 // Rows by rows: the bins of a row stand together, since a node reads some rows and all features.
@@ -53,6 +54,7 @@ public:
     // The tree with the largest sum of g^2 / (h + ridge) over its leaves, greedily. Rows without h do not take part.
     const std::vector<LeafNode> &grow(const int64_t *g, const int64_t *h, const LeafLimits &limits) {
         g_ = g; h_ = h; limits_ = &limits;
+        weigh_chance();
         nodes_.assign(1, LeafNode{});
         leaves_.clear();
         add_root();
@@ -80,6 +82,7 @@ private:
         LeafSums sums;
         size_t histogram;
         uint64_t path;
+        double squares = 0; // the sum of g^2 / h over its rows, where chance is reckoned with
         Split best;
         CodeMask mask{}; // of the best split, where that is one of categories
     };
@@ -99,6 +102,7 @@ private:
         int64_t feature;
     };
     std::vector<Promise> promising_;
+    std::vector<double> squares_; // g^2 / h of each row, where chance is reckoned with
 
     double score(const LeafSums &sums) const {
         double g = static_cast<double>(sums.g), h = static_cast<double>(sums.h) + limits_->ridge;
@@ -110,7 +114,7 @@ private:
     }
 
     void add_root() {
-        Leaf root{0, 0, 0, {}, new_histogram(0), 0, {}, {}};
+        Leaf root{0, 0, 0, {}, new_histogram(0), 0, 0, {}, {}};
         int64_t mass = 0;
         for (int64_t i = 0; i < table_.rows; ++i) {
             if (h_[i] == 0) continue;
@@ -134,7 +138,28 @@ private:
         return k;
     }
 
-    void fill(const Leaf &leaf) {
+    void weigh_chance() {
+        squares_.clear();
+        if (!(limits_->row > 0) || std::none_of(table_.named.begin(), table_.named.end(), [](uint8_t n) { return n != 0; })) return;
+        squares_.resize(order_.size());
+        for (size_t i = 0; i < squares_.size(); ++i)
+            if (h_[i] != 0) squares_[i] = static_cast<double>(g_[i]) * static_cast<double>(g_[i]) / static_cast<double>(h_[i]);
+    }
+
+    // What a split of so many categories that mean nothing gains by chance, beyond a split of two: no more than a row's share
+    // of the variance for each of the others, on average.
+    double chance(const Leaf &leaf, int categories) const {
+        if (squares_.empty() || categories <= 2) return 0;
+        double variance = std::max(leaf.squares - score(leaf.sums), 0.0) / static_cast<double>(leaf.sums.h);
+        return (categories - 2) * variance * limits_->row;
+    }
+
+    void fill(Leaf &leaf) {
+        if (!squares_.empty()) {
+            leaf.squares = 0;
+            for (int64_t k = leaf.begin; k < leaf.end; ++k)
+                leaf.squares += squares_[static_cast<size_t>(order_[static_cast<size_t>(k)])];
+        }
         LeafSums *bins = histograms_[leaf.histogram].data();
         const int64_t *start = table_.start.data();
         for (int64_t k = leaf.begin; k < leaf.end; ++k) {
@@ -163,7 +188,7 @@ private:
         promising_.clear();
         for (int64_t f = 0; f < table_.features; ++f) {
             if (!looks_at(leaf, f)) continue;
-            if (table_.named[static_cast<size_t>(f)]) promising_.push_back({most_gain(sums_of(leaf, f), codes(f)), f});
+            if (table_.named[static_cast<size_t>(f)]) promising_.push_back(promise_of(leaf, f));
             else search_feature(leaf, f);
         }
         // The best column of categories first: it rules most of the others out.
@@ -194,17 +219,24 @@ private:
         return leaf.sums.h - left.h > left.h + (leaf.sums.h >> 32);
     }
 
+    Promise promise_of(const Leaf &leaf, int64_t f) const {
+        const LeafSums *bins = sums_of(leaf, f);
+        auto here = std::count_if(bins, bins + codes(f), [](const LeafSums &sums) { return sums.h != 0; });
+        return {most_gain(bins, codes(f)) - chance(leaf, static_cast<int>(here)), f};
+    }
+
     // Of equal splits that of the first feature is the best, in whatever order they are searched.
     void search_categories(Leaf &leaf, int64_t f) {
         const LeafSums *bins = sums_of(leaf, f);
         categories_->take(bins, codes(f));
         bool ties = f < leaf.best.feature;
+        double chance_gain = chance(leaf, categories_->count());
         Split best{leaf.best.gain, static_cast<int32_t>(f), kByMask, 0, {}};
         LeafSums left;
         int at = -1;
         for (int place = 0; place + 1 < categories_->count(); ++place) {
             left += bins[categories_->code(place)];
-            float gain = gain_of(leaf, left);
+            float gain = gain_of(leaf, left, chance_gain);
             if (!(gain > best.gain || (ties && gain == best.gain))) continue;
             ties = false;
             best.gain = gain;
@@ -235,10 +267,10 @@ private:
     }
 
     // What both sides score; nothing where one of them is too light.
-    float gain_of(const Leaf &leaf, const LeafSums &left) const {
+    float gain_of(const Leaf &leaf, const LeafSums &left, double less = 0) const {
         LeafSums right = leaf.sums - left;
         if (left.h < limits_->least || right.h < limits_->least || left.h == 0 || right.h == 0) return 0;
-        return static_cast<float>(score(left) + score(right));
+        return static_cast<float>(score(left) + score(right) - less);
     }
 
     bool split_best() {
@@ -266,8 +298,8 @@ private:
         nodes_.resize(nodes_.size() + 2);
         size_t fresh = new_histogram(leaves_.size());
         uint64_t path = mixed_bits(parent.path ^ (static_cast<uint64_t>(best.feature) << 32) ^ static_cast<uint64_t>(best.cut));
-        Leaf one{left, parent.begin, middle, best.left, fresh, mixed_bits(path + 1), {}, {}};
-        Leaf two{right, middle, parent.end, parent.sums - best.left, parent.histogram, mixed_bits(path + 2), {}, {}};
+        Leaf one{left, parent.begin, middle, best.left, fresh, mixed_bits(path + 1), 0, {}, {}};
+        Leaf two{right, middle, parent.end, parent.sums - best.left, parent.histogram, mixed_bits(path + 2), parent.squares, {}, {}};
         bool last = static_cast<int64_t>(leaves_.size()) + 1 >= limits_->leaves;
         if (!last) share(one, two);
         leaves_[at] = one;
@@ -279,7 +311,9 @@ private:
         bool swapped = one.end - one.begin > two.end - two.begin;
         if (swapped) std::swap(one.histogram, two.histogram);
         Leaf &small = swapped ? two : one, &large = swapped ? one : two;
+        double squares = two.squares; // of both
         fill(small);
+        large.squares = std::max(squares - small.squares, 0.0);
         LeafSums *rest = histograms_[large.histogram].data();
         const LeafSums *taken = histograms_[small.histogram].data();
         for (int64_t b = 0; b < table_.bins(); ++b) rest[b] = rest[b] - taken[b];

@@ -37,9 +37,9 @@ class LeafTree(NamedTuple):
 
     @classmethod
     def of(cls, arrays: Sequence[np.ndarray]) -> LeafTree:
-        *plain, mask = arrays
-        masked = np.any(plain[1] == BY_MASK)
-        return cls(*(array.tobytes() for array in plain), mask.tobytes() if masked else b"")
+        feature, cut, missing_right, left, right, value = (array.tobytes() for array in arrays[:-1])
+        mask = arrays[-1].tobytes() if np.any(arrays[1] == BY_MASK) else b""
+        return cls(feature, cut, missing_right, left, right, value, mask)
 
     def arrays(self) -> list[np.ndarray]:
         """feature (-1 in a leaf), cut, missing_right, left, right, value, masks."""

@@ -8,6 +8,10 @@ convex in the sums of the left side, so of all subsets of a column's categories 
 hull: the first categories in the order of G / H. One sort finds it (Fisher, "On grouping for maximum homogeneity").
 Where both sides must hold a least share, that is still the best subset if it does; if it does not, finding the best of
 those that do is a knapsack problem, and the best of the first ones is taken.
+
+The more categories, the more a subset gains by chance. Let y_i d_i over row i's share of the prior have the variance V
+in a node. If K categories mean nothing, the sum of their G^2 / H exceeds that of the node by (K - 1) V times the share
+of a row on average, and no subset gains more than this sum.
 """
 
 from __future__ import annotations
@@ -31,9 +35,10 @@ from dualboost.rows import Rows
 
 __all__ = ["LeafScores", "LeafTree", "LeafTrees"]
 
+
 @dataclass(frozen=True)
 class LeafTrees(TakesCategories):
-    """Trees of real values in [-1, 1]; NaN is a missing value. Columns of categories are split by subsets. Dense tables only.
+    """Trees of real values in [-1, 1]; NaN is a missing value, categories are split by subsets. Dense tables only.
 
     Parameters
     ----------
@@ -52,6 +57,10 @@ class LeafTrees(TakesCategories):
         under a `min_share` that this subset does not keep, the best of those that one sort of the categories offers.
         Missing values are one more category. What a node has not met, missing or a category, goes with its larger part.
         Data frames say themselves which columns these are.
+    row_share : float in [0, 1], default 0
+        The share of the prior that one independent row holds, such as one over their number. K categories that mean
+        nothing gain by chance up to about K - 1 times what a fixed cut would. With a share given, what K - 2 of these
+        come to is taken off before columns are compared: two categories stay as good as two numbers.
 
     Examples
     --------
@@ -70,6 +79,7 @@ class LeafTrees(TakesCategories):
     features: float = 1.0
     random_state: int = 0
     categorical: tuple[int, ...] = ()
+    row_share: float = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "categorical", checked_columns(self.categorical, "categorical"))
@@ -77,10 +87,10 @@ class LeafTrees(TakesCategories):
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
                 raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}.")
-        for name, fine in (("min_share", "[0, 0.5]"), ("features", "(0, 1]")):
+        shares = (("min_share", "[0, 0.5]", 0.5), ("features", "(0, 1]", 1), ("row_share", "[0, 1]", 1))
+        for name, fine, most in shares:
             value = getattr(self, name)
-            inside = isinstance(value, Real) and (0 <= value <= 0.5 if name == "min_share" else 0 < value <= 1)
-            if not inside:
+            if not (isinstance(value, Real) and 0 <= value <= most) or (name == "features" and value == 0):
                 raise ValueError(f"{name} must be a number in {fine}, not {value!r}.")
 
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> LeafOracle:
@@ -103,9 +113,9 @@ class LeafOracle(Oracle):
     """Binned rows with their labels."""
 
     def __init__(
-        self, learner: LeafTrees, bins: Bins, y: np.ndarray, rows: Rows, categories: Mapping[int, Categories] | None = None
+        self, learner: LeafTrees, bins: Bins, y: np.ndarray, rows: Rows, names: Mapping[int, Categories] | None = None
     ):
-        self.learner, self.bins, self.rows, self.categories = learner, bins, rows, categories or {}
+        self.learner, self.bins, self.rows, self.categories = learner, bins, rows, names or {}
         self.y = np.asarray(y, dtype=np.float64)
         self._prior = np.ascontiguousarray(rows.prior)
         self.codes = row_codes(bins)
@@ -124,11 +134,12 @@ class LeafOracle(Oracle):
         learner = self.learner
         pull, mass = self.y * d, float(d.sum())
         arrays = self.search.grow(
-            pull, self._prior, learner.max_leaves, learner.min_share, 0.0, learner.features, learner.random_state
-        )
-        *splits, value, masks = arrays
+            pull, self._prior, learner.max_leaves, learner.min_share, 0.0,
+            learner.features, learner.random_state, learner.row_share,
+        )  # fmt: skip
+        value, masks = arrays[-2:]
         largest = float(np.abs(value).max())
-        tree = LeafTree.of([*splits, value / largest if largest > 0 else value, masks])
+        tree = LeafTree.of([*arrays[:-2], value / largest if largest > 0 else value, masks])
         column = self.column(tree)
         # Nothing is known about the best tree: no column of entries up to 1 has an edge above the weight of the rows.
         return Answer([tree], [column], np.array([float(d @ column)]), mass * (1 + 1e-12))

@@ -12,7 +12,7 @@ import numpy as np
 
 from dualboost.learners.categories import Categories
 
-__all__ = ["NamedColumns", "flattened", "categories_by_column"]
+__all__ = ["NamedColumns", "categories_by_column", "flattened"]
 
 NamedColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 

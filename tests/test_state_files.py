@@ -66,14 +66,16 @@ def test_hypotheses_of_every_kind(case, tmp_path):
     check_taken_up(lambda: problem(SETS["nu 0.3"], case, m=14, seed=2, tol=1e-3).game, Corrective(), tmp_path / "state")
 
 
-def test_trees_of_real_values(tmp_path):
+@pytest.mark.parametrize("name", ["leaf trees", "leaf trees, categories"])
+def test_trees_of_real_values(tmp_path, name):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = learnable_labels(rng, np.sign(X))
+    X[:, [0, 2]] = np.floor(np.abs(X[:, [0, 2]]) * 3)
 
     def fresh():
         rows = Rows.of(len(y))
-        oracle = OPEN_LEARNERS["leaf trees"]().bind(X, y, rows)
+        oracle = OPEN_LEARNERS[name]().bind(X, y, rows)
         return Game(LogisticMixture(0.1).bind(rows), oracle, rows, budget=np.inf, tol=1e-9)
 
     check_taken_up(fresh, Leveraging("difference", estimate=2), tmp_path / "state")

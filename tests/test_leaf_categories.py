@@ -3,6 +3,7 @@
 import itertools
 import pickle
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualboost import LogisticMixtureClassifier, Training, kernels, load_model, save_model
+from dualboost.boosters import Leveraging
+from dualboost.game import Game, rounds
+from dualboost.inspection.as_trees import plain_trees
 from dualboost.learners import LeafTrees
 from dualboost.learners.leaf_scores import BY_MASK, LeafScores, LeafTree
 from dualboost.learners.union import SumScores
+from dualboost.losses import LogisticDifference
 from dualboost.rows import Rows
 from test_kept_tries import Crash, crash_in_try
 from test_leaf_trees import grown_naively
@@ -279,7 +284,28 @@ def test_many_categories(factor):
     assert unseen[0] == unseen[1]
 
 
-# ---- models ---------------------------------------------------------------------------------------------------------
+# ---- rounds and models ----------------------------------------------------------------------------------------------
+
+
+def test_compiled_rounds_are_those_of_the_loop_and_tell_the_others_the_votes():
+    rng = np.random.default_rng(12)
+    X, y = mixed(rng, 120, categories=9)
+    inside = rng.random(120) < 0.6
+    prior = np.where(inside, rng.integers(1, 4, 120), 0.0)
+    prior /= prior.sum()
+    learner = LeafTrees(5, 255, 0.02, categorical=(0, 2), row_share=0.004)
+    some, oracle = Rows.of(prior[inside]), learner.bind(X, y, Rows.of(120))
+    game = Game(LogisticDifference(3.0).bind(some), learner.bind(X[inside], y[inside], some), some, np.inf, tol=1e-9)
+    states = [state for state, _ in islice(rounds(game, Leveraging("difference", step="newton", shrink=0.5)), 11)]
+    z = np.zeros(120)
+    nodes, sizes, amounts, _ = oracle.search.rounds(
+        y, prior, z, 3.0, 0.5, np.empty((10, 120)), 5, 0.02, 1.0, 0, True, learner.row_share
+    )
+    np.testing.assert_allclose(z[inside], states[-1].z, atol=1e-9)
+    ends = np.cumsum(sizes)
+    trees = [LeafTree.of([part[e - n : e] for part in nodes]) for e, n in zip(ends, sizes, strict=True)]
+    np.testing.assert_allclose(oracle.predictor(trees, amounts).scores(X) * y, z, atol=1e-12)
+    assert sum(len(tree.mask) > 0 for tree in trees) > 5
 
 
 def towns(seed: int = 5, m: int = 240):
@@ -315,6 +341,9 @@ def test_trees_by_default_read_categories_by_subsets():
             frame.assign(town=frame["town"].cat.codes.astype(float)), y
         )
         new, truth = towns(7, 1000)
+        table = np.column_stack([new["town"].cat.codes, new["x"]]).astype(float)
+        wanted = model.decision_function(new)
+        np.testing.assert_allclose(plain_trees(model.predictor_).scores(table), wanted, atol=1e-9)
         by_codes = coded.score(new.assign(town=new["town"].cat.codes.astype(float)), truth)
         assert model.score(new, truth) > max(0.9, by_codes)
 

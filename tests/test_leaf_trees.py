@@ -261,6 +261,8 @@ def test_the_kernel_checks_what_it_gets():
         lambda: kernels.LeafSearch(codes, np.array([3], np.int32), numbers),
         lambda: search.grow(ok[:3], ok, 2, 0.0, 0.0, 1.0, 0),
         lambda: search.grow(9 * ok, ok, 2, 0.0, 0.0, 1.0, 0),
+        lambda: search.grow(ok, -ok, 2, 0.0, 0.0, 1.0, 0),
+        lambda: search.grow(ok, ok, 2, 0.0, 0.0, 1.0, 0, 1.5),
         lambda: search.grow(ok * np.nan, ok, 2, 0.0, 0.0, 1.0, 0),
         lambda: search.grow(ok, ok, 0, 0.0, 0.0, 1.0, 0),
         lambda: search.rounds(np.ones(4, np.int8), ok, np.zeros(4), -1.0, 0.5, np.empty((1, 4)), 2, 0.0, 1.0, 0),

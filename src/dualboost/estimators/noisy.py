@@ -95,8 +95,9 @@ class NoisyClassifier(BoostedClassifier):
             check_checkpoint(data.control.checkpoint, learners[0])
         self.link_ = Sigmoid(1.0)
         if len(bags) < 2:
-            # Only bags make tables dense: there the trees are many.
-            alone = Stumps() if issparse(data.X) and self.learner is None else learners[-1]
+            # Large trees explain chance too, and one fit leaves out no rows to judge by; only bags make tables dense.
+            plain = not (data.categorical or issparse(data.X)) or self.learner is not None
+            alone = learners[-1] if plain else Stumps()
             self._fit_once(data, rows, alone, rate)
         else:
             with progress("noise model", self.max_iter, self.verbose) as draw:
@@ -204,7 +205,7 @@ class LogisticMixtureClassifier(NoisyClassifier):
     learner : Learner, optional
         What votes. By default trees of 3, 10 or 30 leaves, after a linear vote where that helps, both chosen on rows
         left out; stumps for sparse tables of more than 5 million cells. A single fit takes the largest trees, and
-        stumps where X is sparse.
+        stumps where there are categories or X is sparse.
     update : int, default 10
         In a single fit (bags=0) the noise rate is estimated anew every so many rounds.
     bags : int, default 10

@@ -149,7 +149,8 @@ private:
 void bind_leaf_scores(nb::module_ &m) {
     using namespace nb::literals;
     nb::class_<LeafPredictor>(m, "LeafPredictor", "A vote of trees with real leaves, ready for raw values.")
-        .def(nb::init<const Ints &, const Doubles &, const Bytes &, const Ints &, const Ints &, const Doubles &, const Longs &>(),
+        .def(nb::init<const Ints &, const Doubles &, const Bytes &, const Ints &, const Ints &, const Doubles &,
+                      const Longs &>(),
              "feature"_a, "threshold"_a, "missing_right"_a, "left"_a, "right"_a, "value"_a, "roots"_a)
         .def("add_categories", &LeafPredictor::add_categories, "mask"_a, "masks"_a, "columns"_a, "start"_a, "names"_a,
              "codes"_a, "Which nodes split categories by which mask of codes, and what the codes of each column are.")

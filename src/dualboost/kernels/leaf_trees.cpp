@@ -65,7 +65,8 @@ std::vector<LeafNode> imported(const LeafTable &table, const Ints &feature, cons
             "masks must have 32 bytes per node, or no row where no split is one of categories.");
     std::vector<LeafNode> nodes(n);
     for (size_t k = 0; k < n; ++k) {
-        nodes[k] = {feature.data()[k], cut.data()[k], left.data()[k], right.data()[k], missing_right.data()[k], value.data()[k], {}};
+        nodes[k] = {feature.data()[k],       cut.data()[k],   left.data()[k], right.data()[k],
+                    missing_right.data()[k], value.data()[k], {}};
         if (nodes[k].feature < 0) continue;
         auto in_order = [&](int32_t child) { return child > static_cast<int32_t>(k) && child < static_cast<int32_t>(n); };
         require(nodes[k].feature < table.features && in_order(nodes[k].left) && in_order(nodes[k].right),
@@ -113,8 +114,8 @@ public:
         {
             nb::gil_scoped_release release;
             lock.lock();
-            fixed(g.data(), g_);
-            fixed(h.data(), h_);
+            fixed(g.data(), -1, g_);
+            fixed(h.data(), 0, h_);
             LeafLimits limits{leaves, fixed_least(least), ridge * kFixed, features, seed, row * kFixed};
             nodes = &growth_->grow(g_.data(), h_.data(), limits);
         }
@@ -142,7 +143,7 @@ public:
         {
             nb::gil_scoped_release release;
             lock.lock();
-            fixed(prior.data(), h_);
+            fixed(prior.data(), 0, h_);
             g_.resize(h_.size());
             LeafLimits limits{leaves, fixed_least(least), 0.0, features, seed, row * kFixed};
             LeafRounds run(table_, *growth_, {y.data(), prior.data(), z.data(), mu, shrink, kFixed, newton});
@@ -175,10 +176,11 @@ private:
     void check_rows(size_t n) const {
         require(static_cast<int64_t>(n) == table_.rows, "One entry per row is needed");
     }
-    void fixed(const double *x, std::vector<int64_t> &out) const {
+    void fixed(const double *x, double least, std::vector<int64_t> &out) const {
         out.resize(static_cast<size_t>(table_.rows));
         for (size_t i = 0; i < out.size(); ++i) {
-            require(x[i] >= -1 && x[i] <= 1, "g and h must lie within [-1, 1]; scale them to a total size of 1");
+            require(x[i] >= least && x[i] <= 1,
+                    "g must lie within [-1, 1] and h within [0, 1]; scale them to a total size of 1");
             out[i] = std::llrint(x[i] * kFixed);
         }
     }
@@ -192,7 +194,8 @@ void bind_leaf_trees(nb::module_ &m) {
         .def(nb::init<const Grid<const uint8_t> &, const Ints &, const Bytes &>(), "codes"_a,
              "cut_counts"_a, "categorical"_a)
         .def("grow", &LeafSearch::grow, "g"_a, "h"_a, "leaves"_a, "least"_a, "ridge"_a, "features"_a, "seed"_a,
-             "row"_a = 0.0, "The greedy tree for sums of g^2 / (h + ridge); (feature, cut, missing_right, left, right, value, masks).")
+             "row"_a = 0.0,
+             "The greedy tree for sums of g^2 / (h + ridge); (feature, cut, missing_right, left, right, value, masks).")
         .def("rounds", &LeafSearch::rounds, "y"_a, "prior"_a, "z"_a.noconvert(), "mu"_a, "shrink"_a,
              "path"_a.noconvert(), "leaves"_a, "least"_a, "features"_a, "seed"_a,
              "newton"_a = true, "row"_a = 0.0,

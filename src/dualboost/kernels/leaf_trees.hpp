@@ -86,6 +86,10 @@ private:
         Split best;
         CodeMask mask{}; // of the best split, where that is one of categories
     };
+    struct Promise {
+        double most; // what no split of this column of categories gains more than
+        int64_t feature;
+    };
 
     const LeafTable &table_;
     const int64_t *g_ = nullptr, *h_ = nullptr;
@@ -97,10 +101,6 @@ private:
     LeafCategories orders_[2]; // of the feature at hand, and of the best split of categories so far
     LeafCategories *categories_ = orders_, *best_categories_ = orders_ + 1;
     int best_place_ = 0;
-    struct Promise {
-        double most;
-        int64_t feature;
-    };
     std::vector<Promise> promising_;
     std::vector<double> squares_; // g^2 / h of each row, where chance is reckoned with
 
@@ -140,16 +140,17 @@ private:
 
     void weigh_chance() {
         squares_.clear();
-        if (!(limits_->row > 0) || std::none_of(table_.named.begin(), table_.named.end(), [](uint8_t n) { return n != 0; })) return;
+        bool named = std::any_of(table_.named.begin(), table_.named.end(), [](uint8_t flag) { return flag != 0; });
+        if (!named || !(limits_->row > 0)) return;
         squares_.resize(order_.size());
         for (size_t i = 0; i < squares_.size(); ++i)
-            if (h_[i] != 0) squares_[i] = static_cast<double>(g_[i]) * static_cast<double>(g_[i]) / static_cast<double>(h_[i]);
+            if (h_[i] != 0) squares_[i] = std::pow(static_cast<double>(g_[i]), 2) / static_cast<double>(h_[i]);
     }
 
     // What a split of so many categories that mean nothing gains by chance, beyond a split of two: no more than a row's share
     // of the variance for each of the others, on average.
     double chance(const Leaf &leaf, int categories) const {
-        if (squares_.empty() || categories <= 2) return 0;
+        if (squares_.empty() || categories <= 2 || leaf.sums.h <= 0) return 0;
         double variance = std::max(leaf.squares - score(leaf.sums), 0.0) / static_cast<double>(leaf.sums.h);
         return (categories - 2) * variance * limits_->row;
     }
@@ -293,7 +294,8 @@ private:
         const Split &best = parent.best;
         auto left = static_cast<int32_t>(nodes_.size()), right = left + 1;
         LeafNode &node = nodes_[static_cast<size_t>(parent.node)];
-        node = {best.feature, best.cut, left, right, best.missing_right, 0, best.cut == kByMask ? parent.mask : CodeMask{}};
+        node = {best.feature, best.cut, left, right, best.missing_right, 0, {}};
+        if (best.cut == kByMask) node.mask = parent.mask;
         int64_t middle = partition(parent, node);
         nodes_.resize(nodes_.size() + 2);
         size_t fresh = new_histogram(leaves_.size());

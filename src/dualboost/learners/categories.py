@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from dualboost.data import MISSING, Bins, store_codes
+from dualboost.data import MISSING, Bins, bin_columns, store_codes
 from dualboost.learners.base import Learner, TakesCategories
 from dualboost.rows import Rows
 
-__all__ = ["Categories", "category_bins", "checked_columns", "joined", "with_categories", "without_features"]
+__all__ = ["Categories", "binned", "category_bins", "checked_columns", "joined", "with_categories", "without_features"]
 
 _MOST = 1 << 31  # numbers from here on would not be told apart from their halves in every format
 _TABLE = 1 << 20  # up to here a table by number takes the place of a sort
@@ -113,6 +113,15 @@ def with_categories(learner: Learner, columns: tuple[int, ...]) -> Learner:
             "Trees() or LeafTrees(), or encode these columns first, for example with OneHotEncoder."
         )
     return learner
+
+
+def binned(X, columns: Sequence[int], max_bins: int, rows: Rows) -> tuple[Bins, dict[int, Categories]]:
+    """All columns of X: these by their categories, and what the codes mean; the others by their numbers."""
+    bins = bin_columns(X, None if rows.uniform else rows.prior, max_bins, rows.threads)
+    if not columns:
+        return bins, {}
+    names, found = category_bins(X, columns, rows)
+    return joined(without_features(bins, columns), names), found
 
 
 def category_bins(X, columns: Sequence[int], rows: Rows) -> tuple[Bins, dict[int, Categories]]:

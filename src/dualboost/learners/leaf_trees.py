@@ -26,9 +26,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost import kernels
-from dualboost.data import MISSING, Bins, bin_columns
+from dualboost.data import MISSING, Bins
 from dualboost.learners.base import Answer, Oracle, TakesCategories
-from dualboost.learners.categories import Categories, category_bins, checked_columns, joined, without_features
+from dualboost.learners.categories import Categories, binned, checked_columns
 from dualboost.learners.leaf_scores import LeafScores, LeafTree
 from dualboost.learners.named_columns import NamedColumns, flattened
 from dualboost.rows import Rows
@@ -98,12 +98,8 @@ class LeafTrees(TakesCategories):
             raise ValueError("LeafTrees need labels: bind(X, y, rows) with a y of +1 and -1.")
         if sp.issparse(X):
             raise ValueError("LeafTrees read dense tables: pass X.toarray(), or take Stumps() for sparse X.")
-        weights = None if rows.uniform else rows.prior
-        bins = bin_columns(X, weights, self.max_bins, rows.threads)
-        if not self.categorical:
-            return LeafOracle(self, bins, y, rows)
-        names, categories = category_bins(X, self.categorical, rows)
-        return LeafOracle(self, joined(without_features(bins, self.categorical), names), y, rows, categories)
+        bins, categories = binned(X, self.categorical, self.max_bins, rows)
+        return LeafOracle(self, bins, y, rows, categories)
 
     def with_categories(self, columns: tuple[int, ...]) -> LeafTrees:
         return replace(self, categorical=tuple({*self.categorical, *columns}))
@@ -112,10 +108,8 @@ class LeafTrees(TakesCategories):
 class LeafOracle(Oracle):
     """Binned rows with their labels."""
 
-    def __init__(
-        self, learner: LeafTrees, bins: Bins, y: np.ndarray, rows: Rows, names: Mapping[int, Categories] | None = None
-    ):
-        self.learner, self.bins, self.rows, self.categories = learner, bins, rows, names or {}
+    def __init__(self, learner: LeafTrees, bins: Bins, y: np.ndarray, rows: Rows, categories: Mapping[int, Categories]):
+        self.learner, self.bins, self.rows, self.categories = learner, bins, rows, categories
         self.y = np.asarray(y, dtype=np.float64)
         self._prior = np.ascontiguousarray(rows.prior)
         self.codes = row_codes(bins)

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from dualboost import kernels
-from dualboost.data import Bins, bin_columns
+from dualboost.data import Bins
 from dualboost.learners.base import Answer, Oracle, TakesCategories
-from dualboost.learners.categories import Categories, category_bins, checked_columns, joined, without_features
+from dualboost.learners.categories import Categories, binned, checked_columns
 from dualboost.learners.tree_scores import Tree, TreeScores, as_arrays, as_trees
 from dualboost.rows import Rows
 
@@ -102,12 +102,8 @@ class Trees(TakesCategories):
                 f"The optimal search looks at every pair of features and X has {X.shape[1]}: "
                 f"select at most {_MOST_PAIRED} of them, or use search='polished'."
             )
-        weights = None if rows.uniform else rows.prior
-        bins = bin_columns(X, weights, self.max_bins, rows.threads)
-        if not self.categorical:
-            return TreeOracle(self, bins, y, rows)
-        names, categories = category_bins(X, self.categorical, rows)
-        return TreeOracle(self, joined(without_features(bins, self.categorical), names), y, rows, categories)
+        bins, categories = binned(X, self.categorical, self.max_bins, rows)
+        return TreeOracle(self, bins, y, rows, categories)
 
     def with_categories(self, columns: tuple[int, ...]) -> Trees:
         return replace(self, categorical=tuple({*self.categorical, *columns}))

@@ -15,6 +15,7 @@ test: $(VENV)/installed $(VENV)/test-group $(VENV)/browser
 check: $(VENV)/installed $(VENV)/check-group
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror src/dualboost/kernels/*.[ch]pp
 	$(BIN)/mypy
 
 bench: $(VENV)/installed $(VENV)/bench-group

@@ -125,9 +125,8 @@ void stump_margins(StumpSearch &search, const Vector<const double> &weights, con
     nb::gil_scoped_release release;
     StumpTables tables = tables_of(layout, order, w);
     int64_t work = layout.rows() * static_cast<int64_t>(tables.size() + 1);
-    parallel(chunk_count(layout.rows()), work < kWorthThreads ? 1 : threads, [&](int64_t c) {
-        tables.margins(c * kChunk, std::min((c + 1) * kChunk, layout.rows()), margins);
-    });
+    parallel(chunk_count(layout.rows()), work < kWorthThreads ? 1 : threads,
+             [&](int64_t c) { tables.margins(c * kChunk, std::min((c + 1) * kChunk, layout.rows()), margins); });
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ public:
             mass += static_cast<double>(part.high) * 4294967296.0 + static_cast<double>(part.low);
             total += static_cast<uint64_t>(part.total);
         }
-        require(mass <= kFixedOne * (1.0 + 1e-9) + static_cast<double>(layout.rows()), "d must not sum to more than one");
+        require(mass <= kFixedOne * (1.0 + 1e-9) + static_cast<double>(layout.rows()),
+                "d must not sum to more than one");
         total_ = static_cast<int64_t>(total);
     }
 

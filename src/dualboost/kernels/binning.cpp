@@ -16,7 +16,7 @@ DUALBOOST_CLONES bool only_known(const double *x, int n, const double *known) {
 
 namespace {
 
-constexpr int64_t kColumnChunk = 256; // sparse columns handled together, so that buffers are reused
+constexpr int64_t kColumnChunk = 256;  // sparse columns handled together, so that buffers are reused
 
 // `work` may run out of memory; an exception must not leave a thread.
 template <class Work> void parallel_guarded(int64_t count, int threads, const Work &work) {
@@ -72,8 +72,8 @@ template <class Buffers, class Use> void for_groups(int64_t groups, int threads,
 
 struct Nothing {};
 
-// Cuts of all columns. Those of few values in the sample must be looked at in full; with `hope` the ones of very few are
-// listed there instead, and whoever encodes them sees whether they have others.
+// Cuts of all columns. Those of few values in the sample must be looked at in full; with `hope` the ones of very few
+// are listed there instead, and whoever encodes them sees whether they have others.
 template <class T>
 void cut_groups(const DenseProblem &problem, int threads, KnownColumns *hope, std::vector<std::vector<double>> &cuts) {
     std::vector<Distinct> seen(problem.sample.empty() ? 0 : cuts.size());
@@ -102,8 +102,7 @@ void cut_groups(const DenseProblem &problem, int threads, KnownColumns *hope, st
         complete(problem, group, distinct);
     });
     Quantiles quantiles;
-    for (int32_t j : few)
-        cuts[static_cast<size_t>(j)] = quantiles.cuts(seen[static_cast<size_t>(j)], problem.max_bins);
+    for (int32_t j : few) cuts[static_cast<size_t>(j)] = quantiles.cuts(seen[static_cast<size_t>(j)], problem.max_bins);
 }
 
 nb::tuple cut_dense(const AnyMatrix &array, const std::optional<Doubles> &weights, int max_bins, int threads,
@@ -209,8 +208,8 @@ std::vector<int32_t> places_in(const Ints &list, int64_t columns) {
     return place;
 }
 
-// codes[j, i] = number of cuts of column j below X[i, j]; 255 = missing. True unless one of the columns `few` has a value
-// other than the four that are given for it.
+// codes[j, i] = number of cuts of column j below X[i, j]; 255 = missing. True unless one of the columns `few` has a
+// value other than the four that are given for it.
 bool encode_dense(const AnyMatrix &array, const Doubles &cuts, const Longs &cut_start, const Grid<uint8_t> &codes,
                   int threads, const Ints &few, const Doubles &known) {
     Matrix x = view(array);
@@ -309,7 +308,8 @@ nb::tuple bin_small(const AnyMatrix &array, int max_bins, const Grid<uint8_t> &c
     {
         nb::gil_scoped_release released;
         SmallBuffers buffers(static_cast<size_t>(x.rows));
-        std::vector<double> values(static_cast<size_t>(kTileColumns * x.rows));  // a group of columns, one after the other
+        std::vector<double> values(
+            static_cast<size_t>(kTileColumns * x.rows));  // a group of columns, one after the other
         int64_t counts[256];
         for (int64_t j = 0; j < x.columns; ++j) {
             if (j % kTileColumns == 0) load_columns(x, group_from(j, x.columns), values.data());
@@ -394,28 +394,27 @@ void fill_sparse(int64_t n_rows, const Longs &start, const Ints &rows, const Byt
         fill_column(x, columns.data()[k], out.data() + static_cast<int64_t>(k) * n_rows);
 }
 
-} // namespace
+}  // namespace
 
 void bind_binning(nb::module_ &m) {
     using namespace nb::literals;
     // What is written to must not be converted: the caller would never see the copy.
-    m.def("cut_dense", &cut_dense, "X"_a, "weights"_a.none(), "max_bins"_a, "threads"_a,
-          "hopeful"_a = false,
-          "Cuts of every column: (cuts, cut_start, few, known). With `hopeful` the columns `few` showed at most four values in "
-          "a sample, `known`, and it must be seen whether they have others.");
+    m.def("cut_dense", &cut_dense, "X"_a, "weights"_a.none(), "max_bins"_a, "threads"_a, "hopeful"_a = false,
+          "Cuts of every column: (cuts, cut_start, few, known). With `hopeful` the columns `few` showed at most four "
+          "values in a sample, `known`, and it must be seen whether they have others.");
     m.def("cut_sparse", &cut_sparse, "n_rows"_a, "start"_a, "rows"_a, "values"_a, "weights"_a.none(), "max_bins"_a,
           "threads"_a, "Cuts of every column of a matrix in compressed columns: (cuts, cut_start).");
-    m.def("encode_dense", &encode_dense, "X"_a, "cuts"_a, "cut_start"_a, "codes"_a.noconvert(), "threads"_a,
-          "few"_a, "known"_a,
-          "Writes codes[j, i] = number of cuts of column j below X[i, j]; 255 for NaN. Whether the columns `few` have no other "
-          "values than the four `known` of each.");
+    m.def("encode_dense", &encode_dense, "X"_a, "cuts"_a, "cut_start"_a, "codes"_a.noconvert(), "threads"_a, "few"_a,
+          "known"_a,
+          "Writes codes[j, i] = number of cuts of column j below X[i, j]; 255 for NaN. Whether the columns `few` have "
+          "no other values than the four `known` of each.");
     m.def("encode_sparse", &encode_sparse, "start"_a, "values"_a, "cuts"_a, "cut_start"_a, "codes"_a.noconvert(),
           "threads"_a, "Writes the codes of the listed entries.");
     m.def("modes_dense", &modes_dense, "codes"_a, "threads"_a,
           "Most frequent code, its count, and whether 255 occurs, for each column.");
     m.def("bin_small", &bin_small, "X"_a, "max_bins"_a, "codes"_a.noconvert(),
-          "Writes the codes of a table of few rows that count the same: (cuts, cut_start, modes, counts, missing, columns that "
-          "vary).");
+          "Writes the codes of a table of few rows that count the same: (cuts, cut_start, modes, counts, missing, "
+          "columns that vary).");
     m.def("modes_sparse", &modes_sparse, "n_rows"_a, "start"_a, "codes"_a, "zero_codes"_a,
           "The same for sparse columns.");
     m.def("pack_dense", &pack_dense, "codes"_a, "columns"_a, "defaults"_a, "start"_a, "rows_out"_a.noconvert(),
@@ -427,4 +426,4 @@ void bind_binning(nb::module_ &m) {
           "out"_a.noconvert(), "Writes sparse columns in full.");
 }
 
-} // namespace dualboost
+}  // namespace dualboost

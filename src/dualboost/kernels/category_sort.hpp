@@ -27,8 +27,8 @@ inline void spread_shares(const double *shares, int count, uint64_t *words) {
 }
 
 // The numbers of up to 256 shares, none negative, by share and among equals by number. Twice as many buckets as shares
-// leave little to do; then a share and its number are one word to sort by. Where the bits that the number takes would have
-// mattered, another pass.
+// leave little to do; then a share and its number are one word to sort by. Where the bits that the number takes would
+// have mattered, another pass.
 inline void sort_shares(const double *shares, int count, uint8_t *order) {
     uint64_t words[kCodes];
     spread_shares(shares, count, words);
@@ -44,9 +44,8 @@ inline void sort_shares(const double *shares, int count, uint8_t *order) {
         sorted &= k == 0 || shares[order[k - 1]] <= shares[order[k]];
     }
     if (sorted) return;
-    std::stable_sort(order, order + count, [shares](uint8_t a, uint8_t b) {
-        return shares[a] != shares[b] ? shares[a] < shares[b] : a < b;
-    });
+    std::stable_sort(order, order + count,
+                     [shares](uint8_t a, uint8_t b) { return shares[a] != shares[b] ? shares[a] < shares[b] : a < b; });
 }
 
 }  // namespace dualboost

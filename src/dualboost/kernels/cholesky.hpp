@@ -10,7 +10,7 @@ namespace dualboost {
 using Potrf = void (*)(char *, int *, double *, int *, int *);
 
 class Cholesky {
-  public:
+public:
     // Of H + ridge, H of n rows, both triangles filled.
     Cholesky(const double *H, int n, double ridge, Potrf potrf)
         : H(H), n(n), ridge(ridge), potrf(potrf), L(new double[static_cast<size_t>(n) * n]), place(n, -1) {}
@@ -44,7 +44,7 @@ class Cholesky {
         }
     }
 
-  private:
+private:
     const double *H;
     int n;
     double ridge;

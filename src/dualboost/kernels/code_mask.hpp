@@ -17,7 +17,9 @@ inline void put_if(CodeMask &mask, int code, bool wanted) {
 inline void take_out(CodeMask &mask, int code) {
     mask[static_cast<size_t>(code / 8)] &= static_cast<uint8_t>(~(1 << (code % 8)));
 }
-inline void put(CodeMask &mask, int code) { mask[static_cast<size_t>(code / 8)] |= static_cast<uint8_t>(1 << (code % 8)); }
+inline void put(CodeMask &mask, int code) {
+    mask[static_cast<size_t>(code / 8)] |= static_cast<uint8_t>(1 << (code % 8));
+}
 
 // Code 0 stays outside, so that a subset and the rest have one name; all codes must be those of the column.
 inline void check_mask(const StumpLayout &layout, size_t feature, const uint8_t *mask) {

@@ -66,7 +66,7 @@ inline PackedColumns checked_packing(int64_t n_columns, const Ints &columns, con
 
 // Writes one exception after the other, never beyond the place reserved; `complete` tells whether the number was right.
 class PackWriter {
-  public:
+public:
     PackWriter(const PackedColumns &packed, int64_t s)
         : packed_(packed), at_(packed.start[s]), end_(packed.start[s + 1]), usual_(packed.defaults[s]) {}
 
@@ -77,7 +77,7 @@ class PackWriter {
     }
     bool complete() const { return at_ == end_; }
 
-  private:
+private:
     const PackedColumns &packed_;
     int64_t at_, end_;
     uint8_t usual_;
@@ -137,4 +137,4 @@ inline bool pack_sparse_column(const SparseCodes &x, const PackedColumns &packed
     return writer.complete();
 }
 
-} // namespace dualboost
+}  // namespace dualboost

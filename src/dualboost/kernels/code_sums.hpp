@@ -42,10 +42,8 @@ template <class Number> struct CodeSums {
             CodeMask mask{};
             down_to_code_one([&](int code) {
                 Number loss = -2 * sign * cells[code];
-                if (loss <= spare)
-                    spare -= std::max(loss, Number{0});
-                else
-                    put(mask, code);
+                if (loss <= spare) spare -= std::max(loss, Number{0});
+                else put(mask, code);
             });
             if (std::lexicographical_compare(mask.rbegin(), mask.rend(), best.rbegin(), best.rend())) best = mask;
         }

@@ -65,7 +65,8 @@ template <class Work> void parallel(int64_t count, int threads, const Work &work
 
 // exp(x) for x <= 709, to about one unit in the last place; 0 below -708. Branch-free, so that loops vectorise.
 DUALBOOST_INLINE double fast_exp(double x) {
-    constexpr double log2e = 1.4426950408889634, ln2_hi = 6.93147180369123816490e-01, ln2_lo = 1.90821492927058770002e-10;
+    constexpr double log2e = 1.4426950408889634, ln2_hi = 6.93147180369123816490e-01,
+                     ln2_lo = 1.90821492927058770002e-10;
     constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer in the low bits
     double clipped = x < -708.0 ? -708.0 : x;
     double shifted = clipped * log2e + magic;

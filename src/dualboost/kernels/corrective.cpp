@@ -23,8 +23,7 @@ weights::Caps read_caps(const In &given, int64_t m) {
     for (int64_t i = 0; i < length(given); ++i) positive &= caps[i] > 0.0 && std::isfinite(caps[i]);
     require(positive, "Every cap must be positive and finite.");
     double total = 0, one = std::min(caps[0], 2.0);
-    if (length(given) == 1)
-        total = one * static_cast<double>(m);
+    if (length(given) == 1) total = one * static_cast<double>(m);
     else
         for (int64_t begin = 0; begin < m; begin += kChunk)
             total += weights::lane_sum(caps + begin, std::min(kChunk, m - begin));
@@ -98,8 +97,8 @@ nb::dict corrective_rounds(StumpSearch &search, const In &z, const In &d, double
     double *const d_rooms[2] = {d_first.data(), d_second.data()};
     auto [level_margin, threshold, last] = warmth;
     SignalWatch watch;
-    CorrectiveRun run(problem, {level_margin, threshold, last}, std::get<0>(best), std::get<1>(best), z.data(), d.data(),
-                      z_room.data(), d_rooms);
+    CorrectiveRun run(problem, {level_margin, threshold, last}, std::get<0>(best), std::get<1>(best), z.data(),
+                      d.data(), z_room.data(), d_rooms);
     {
         nb::gil_scoped_release release;
         JointLock lock(problem.search);
@@ -123,7 +122,8 @@ nb::dict corrective_rounds(StumpSearch &search, const In &z, const In &d, double
 }
 
 // The ensemble's weights through the same rounds: w <- keep * w, then w[number] += added.
-nb::object shift_weights(const In &w, const Vector<const int64_t> &numbers, const In &keep, const In &added, int64_t size) {
+nb::object shift_weights(const In &w, const Vector<const int64_t> &numbers, const In &keep, const In &added,
+                         int64_t size) {
     size_t rounds = numbers.shape(0), n = static_cast<size_t>(size);
     require(keep.shape(0) == rounds && added.shape(0) == rounds, "numbers, keep and added must have equal lengths.");
     require(size >= length(w), "size must be at least the length of w.");
@@ -142,14 +142,16 @@ nb::object shift_weights(const In &w, const Vector<const int64_t> &numbers, cons
 }  // namespace
 
 void bind_corrective(nb::module_ &m) {
-    m.def("corrective_rounds", &corrective_rounds, "search"_a, "z"_a.noconvert(), "d"_a.noconvert(), "eta"_a,
-          "caps"_a.noconvert(), "offset"_a.noconvert(), "warmth"_a, "budget"_a, "accuracy"_a, "best"_a, "rounds"_a,
-          "threads"_a = 1, "subsets"_a.none() = nb::none(),
-          "Up to `rounds` rounds of the corrective booster with closed-form steps and fixed smoothing; the same bits as by "
-          "the single kernels. warmth = (level / eta, threshold, threshold before it), accuracy = (tol, rtol), best = "
-          "(objective, bound) so far. Returns a dict: a record of each question (features, cuts, missing_right, edges, "
-          "objectives, bounds; of a subset the cut is -1 and masks, 32 bytes each, tell it), of each move (keep, added), then z, d, best_d (None if no bound of this run was better), "
-          "best_objective_at, best_bound_at (-1 likewise), warmth, reached, interrupt (None or what a signal handler raised).");
+    m.def(
+        "corrective_rounds", &corrective_rounds, "search"_a, "z"_a.noconvert(), "d"_a.noconvert(), "eta"_a,
+        "caps"_a.noconvert(), "offset"_a.noconvert(), "warmth"_a, "budget"_a, "accuracy"_a, "best"_a, "rounds"_a,
+        "threads"_a = 1, "subsets"_a.none() = nb::none(),
+        "Up to `rounds` rounds of the corrective booster with closed-form steps and fixed smoothing; the same bits as "
+        "by the single kernels. warmth = (level / eta, threshold, threshold before it), accuracy = (tol, rtol), best "
+        "= (objective, bound) so far. Returns a dict: a record of each question (features, cuts, missing_right, "
+        "edges, objectives, bounds; of a subset the cut is -1 and masks, 32 bytes each, tell it), of each move (keep, "
+        "added), then z, d, best_d (None if no bound of this run was better), best_objective_at, best_bound_at (-1 "
+        "likewise), warmth, reached, interrupt (None or what a signal handler raised).");
     m.def("shift_weights", &shift_weights, "w"_a.noconvert(), "numbers"_a.noconvert(), "keep"_a.noconvert(),
           "added"_a.noconvert(), "size"_a, "w through these rounds: w <- keep * w, then w[number] += added.");
 }

@@ -36,7 +36,7 @@ struct CorrectiveWarmth {
 struct CorrectiveRecords {
     std::vector<Chosen> chosen;
     std::vector<double> edges, objectives, bounds;  // signed edge; the best objective and bound so far
-    std::vector<double> keep, added;                // z <- keep * z + added * column
+    std::vector<double> keep, added;  // z <- keep * z + added * column
 };
 
 class CorrectiveRun {
@@ -214,7 +214,9 @@ private:
 
     void move_and_gather(const weights::Entropic &p, double keep, double added, double anchor, bool again,
                          double *out) {
-        auto moved = [&](int64_t i) { return keep * z_[i] + added * static_cast<double>(column_[static_cast<size_t>(i)]); };
+        auto moved = [&](int64_t i) {
+            return keep * z_[i] + added * static_cast<double>(column_[static_cast<size_t>(i)]);
+        };
         double nearest = weights::eighth_nearest(problem_.m, [&](int64_t i) {
             double distance = std::fabs(p.eta * (anchor - moved(i)) + p.offset[i]);
             require(!std::isnan(distance), "z and offset must be finite.");
@@ -224,8 +226,8 @@ private:
         double centre = warmth_.threshold, reach = lowest_width();
         bool look_lowest = again && !std::isnan(centre) && !std::isnan(reach);
         if (look_lowest)
-            reach = std::min(reach, weights::eighth_nearest(
-                                        problem_.m, [&](int64_t i) { return std::fabs(moved(i) - centre); }));
+            reach = std::min(
+                reach, weights::eighth_nearest(problem_.m, [&](int64_t i) { return std::fabs(moved(i) - centre); }));
         over_chunks([&](int64_t k, int64_t begin, int64_t n) {
             weights::move_chunk(z_ + begin, column_.get() + begin, n, keep, added, z_room_ + begin);
             weights::BandPart &part = band_.parts[static_cast<size_t>(k)];

@@ -6,15 +6,15 @@
 
 namespace dualboost {
 
-constexpr int64_t kAllRows = 200000;    // up to here quantiles use all rows,
-constexpr int64_t kSampleRows = 100000; // above, a sample of this size
-constexpr size_t kTallyLimit = 1 << 16; // distinct values that a pass over all rows may collect
+constexpr int64_t kAllRows = 200000;  // up to here quantiles use all rows,
+constexpr int64_t kSampleRows = 100000;  // above, a sample of this size
+constexpr size_t kTallyLimit = 1 << 16;  // distinct values that a pass over all rows may collect
 
 // The rows that place the quantiles: all of them, or one in each of equal blocks. Which one is scrambled, because
 // data often come with a period, but depends on nothing else than the number of rows.
 inline std::vector<int32_t> rows_to_sample(int64_t rows) {
     std::vector<int32_t> sample;
-    if (rows <= kAllRows) return sample; // empty: all
+    if (rows <= kAllRows) return sample;  // empty: all
     sample.resize(static_cast<size_t>(kSampleRows));
     for (int64_t k = 0; k < kSampleRows; ++k) {
         int64_t begin = k * rows / kSampleRows, end = (k + 1) * rows / kSampleRows;
@@ -28,7 +28,7 @@ inline std::vector<int32_t> rows_to_sample(int64_t rows) {
 
 // Distinct values met in any order: an open hash table from key to mass (key 0 marks a free slot).
 class Tally {
-  public:
+public:
     void add(uint64_t key, int64_t mass) {
         size_t at = slot(key);
         if (keys_[at] == 0) {
@@ -49,7 +49,7 @@ class Tally {
         collect_distinct(items, spare, 0, distinct);
     }
 
-  private:
+private:
     size_t slot(uint64_t key) const {
         // The highest bits of the product: small integers differ only in the highest bits of their keys.
         size_t at = static_cast<size_t>((key * 0x9E3779B97F4A7C15u) >> shift_);
@@ -68,7 +68,7 @@ class Tally {
         }
     }
 
-    int shift_ = 64 - 10; // the table has 2^10 slots, later more
+    int shift_ = 64 - 10;  // the table has 2^10 slots, later more
     std::vector<uint64_t> keys_ = std::vector<uint64_t>(1024);
     std::vector<int64_t> masses_ = std::vector<int64_t>(1024);
     size_t size_ = 0;
@@ -123,7 +123,7 @@ template <class T> void gather(const DenseProblem &problem, const ColumnGroup &g
             size_t at = filled[c];
             for (int i = 0; i < rows; ++i) {
                 out[at] = make_item<T>(tile[c][i], mass[i]);
-                at += (tile[c][i] == tile[c][i]) & (mass[i] > 0); // otherwise the next one takes its place
+                at += (tile[c][i] == tile[c][i]) & (mass[i] > 0);  // otherwise the next one takes its place
             }
             filled[c] = at;
         }
@@ -202,8 +202,7 @@ template <class T> void cut_group(const DenseProblem &problem, const ColumnGroup
         collect_distinct(buffers.items[c], buffers.spare, problem.masses.unit, distinct);
         if (problem.sample.empty() || distinct.size() > static_cast<size_t>(problem.max_bins))
             cuts[c] = buffers.quantiles.cuts(distinct, problem.max_bins);
-        else
-            few[c] = distinct;
+        else few[c] = distinct;
     }
 }
 
@@ -226,7 +225,7 @@ struct SparseColumns {
 struct SparseProblem {
     SparseColumns x;
     const Masses &masses;
-    const std::vector<uint8_t> &in_sample; // one flag a row; empty: all rows
+    const std::vector<uint8_t> &in_sample;  // one flag a row; empty: all rows
     int64_t sample_mass;
     int max_bins;
 };
@@ -266,4 +265,4 @@ std::vector<double> cut_sparse_column(const SparseProblem &problem, int64_t colu
     return buffers.quantiles.cuts(buffers.distinct, problem.max_bins);
 }
 
-} // namespace dualboost
+}  // namespace dualboost

@@ -75,7 +75,7 @@ void sort_window(std::vector<T> &items, std::vector<T> &spare, int shift) {
     for (int p = 0; p < Passes; ++p) {
         int digit = shift + p * DigitBits;
         uint32_t *place = counts[p];
-        if (place[(from[0].key >> digit) & kMask] == n) continue; // all equal
+        if (place[(from[0].key >> digit) & kMask] == n) continue;  // all equal
         for (uint32_t b = 0, sum = 0; b <= kMask; ++b) {
             uint32_t count = place[b];
             place[b] = sum;
@@ -177,4 +177,4 @@ void collect_distinct(std::vector<T> &items, std::vector<T> &spare, int64_t unit
     distinct.mass.resize(last + 1);
 }
 
-} // namespace dualboost
+}  // namespace dualboost

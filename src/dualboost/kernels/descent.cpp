@@ -55,7 +55,8 @@ std::tuple<nb::object, double> scaled_to_one(const In &d, int threads) {
 using Names = std::tuple<std::string, std::string>;
 
 descent::Search read_search(const std::string &name, bool exponential) {
-    require(name == "adaboost" || name == "closed" || name == "wolfe", "The line search must be adaboost, closed or wolfe.");
+    require(name == "adaboost" || name == "closed" || name == "wolfe",
+            "The line search must be adaboost, closed or wolfe.");
     require(name != "adaboost" || exponential, "The line search adaboost needs the exponential loss.");
     if (name == "adaboost") return descent::Search::adaboost;
     return name == "closed" ? descent::Search::closed : descent::Search::wolfe;
@@ -63,8 +64,8 @@ descent::Search read_search(const std::string &name, bool exponential) {
 
 using Settings = std::tuple<double, double, double, bool>;
 
-descent::Problem read_problem(const JointSearch &search, const Names &kind, const In &z, const In &prior, Settings settings,
-                              int threads) {
+descent::Problem read_problem(const JointSearch &search, const Names &kind, const In &z, const In &prior,
+                              Settings settings, int threads) {
     const auto &[loss, line_search] = kind;
     search.check();
     int64_t m = search.layout().rows();
@@ -128,8 +129,8 @@ descent::Ending play_descent(const descent::Problem &problem, int64_t rounds, co
     return ending;
 }
 
-nb::dict descent_rounds(StumpSearch &search, const Names &kind, const In &z, const In &prior,
-                        Settings settings, int64_t rounds, int threads, SubsetSearch *subsets) {
+nb::dict descent_rounds(StumpSearch &search, const Names &kind, const In &z, const In &prior, Settings settings,
+                        int64_t rounds, int threads, SubsetSearch *subsets) {
     descent::Problem problem = read_problem({&search, subsets}, kind, z, prior, settings, threads);
     require(rounds >= 1, "rounds must be at least 1.");
     Room z_room(problem.m);
@@ -159,15 +160,15 @@ void bind_descent(nb::module_ &m) {
     m.def("softplus", &each<descent::softplus_of>, "x"_a.noconvert(), "log(1 + e^x) of each entry.");
     m.def("scaled_to_one", &scaled_to_one, "d"_a.noconvert(), "threads"_a = 1,
           "(d / sum, sum); zeros where the weights have all but vanished.");
-    m.def("descent_rounds", &descent_rounds, "search"_a, "kind"_a, "z"_a.noconvert(), "prior"_a.noconvert(), "settings"_a,
-          "rounds"_a, "threads"_a = 1, "subsets"_a.none() = nb::none(),
-          "Up to `rounds` rounds of coordinate descent. kind = (loss, line search): exponential or logistic; adaboost, closed or "
-          "wolfe. settings = (learning rate, tol, least loss, survey): it stops at an edge of tol times the sum of the weights, or "
-          "a loss of `least loss` times the first; a survey looks at all margins before each question. "
-          "Returns a dict: a record of each question (features, cuts, missing_right, edges, values; of a subset the cut "
-          "is -1 and masks, 32 bytes each, tell it; surveyed: the least margin "
-          "`least` and the share `wrong` of the prior whose margin is not positive), the signed step of each "
-          "move (steps), then z, reached, stuck (no step is left that the search accepts), interrupt (None or what a signal handler raised).");
+    m.def("descent_rounds", &descent_rounds, "search"_a, "kind"_a, "z"_a.noconvert(), "prior"_a.noconvert(),
+          "settings"_a, "rounds"_a, "threads"_a = 1, "subsets"_a.none() = nb::none(),
+          "Up to `rounds` rounds of coordinate descent. kind = (loss, line search): exponential or logistic; adaboost, "
+          "closed or wolfe. settings = (learning rate, tol, least loss, survey): it stops at an edge of tol times the "
+          "sum of the weights, or a loss of `least loss` times the first; a survey looks at all margins before each "
+          "question. Returns a dict: a record of each question (features, cuts, missing_right, edges, values; of a "
+          "subset the cut is -1 and masks, 32 bytes each, tell it; surveyed: the least margin `least` and the share "
+          "`wrong` of the prior whose margin is not positive), the signed step of each move (steps), then z, reached, "
+          "stuck (no step is left that the search accepts), interrupt (None or what a signal handler raised).");
 }
 
 }  // namespace dualboost

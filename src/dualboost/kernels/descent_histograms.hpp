@@ -82,8 +82,8 @@ public:
 private:
     const StumpBlocks &blocks_;
     std::vector<int32_t> order_;  // dense blocks: plain ones, eight to a group, then crowded ones
-    size_t plain_ = 0;            // how many are plain
-    std::vector<size_t> start_;   // of each dense block, in the cells of class -1; those of class +1 follow
+    size_t plain_ = 0;  // how many are plain
+    std::vector<size_t> start_;  // of each dense block, in the cells of class -1; those of class +1 follow
     size_t class_size_ = 0, sparse_start_ = 0;
     SparseUnits sparse_;
 
@@ -104,14 +104,17 @@ private:
             return;
         }
         size_t first = g * kTogether, width = std::min<size_t>(kTogether, plain_ - first);
-        size_t then = first + 2 * kTogether <= plain_ ? first + kTogether : 0;  // the next group, or the first of the next tile
+        size_t then =
+            first + 2 * kTogether <= plain_ ? first + kTogether : 0;  // the next group, or the first of the next tile
         const uint8_t *own[kTogether] = {}, *next[kTogether] = {};
         for (size_t j = 0; j < width; ++j) own[j] = codes(first + j);
-        for (size_t j = 0; j < kTogether && plain_ >= kTogether; ++j) next[j] = codes(then + j) + (then ? 0 : kTileRows);
+        for (size_t j = 0; j < kTogether && plain_ >= kTogether; ++j)
+            next[j] = codes(then + j) + (then ? 0 : kTileRows);
         add_group(own, c && plain_ >= kTogether ? next : nullptr, width, changes, place(first));
     }
 
-    static void add_group(const uint8_t *const *codes, const uint8_t *const *next, size_t width, Changes changes, int64_t *cells) {
+    static void add_group(const uint8_t *const *codes, const uint8_t *const *next, size_t width, Changes changes,
+                          int64_t *cells) {
         if (width == kTogether) return add_together<kTogether>(codes, next, changes, cells);
         for (size_t j = 0; j < width;) {
             if (width - j >= 4) {

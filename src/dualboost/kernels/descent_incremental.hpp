@@ -2,10 +2,11 @@
 //
 // After a stump all rows of one class on one side of its cut have their weight multiplied by the same number. So each
 // class has an offset: the larger side is moved by changing the offset, and only the rows of the smaller side are
-// touched. A subset of categories does the same with the codes inside and outside of it. A row of class c with margin z = offset[c] + v has the weight prior * e^-z = q * e^(-level[c] - offset[c])
-// with the whole number q = rint(prior * e^(level[c] - v)). Histograms of q are kept from round to round, by class and
-// code; a changed row adds the difference of its whole numbers. They are exact sums at any time: nothing drifts, and
-// neither threads nor order matter. When a class grows or shrinks out of the range of its level, all is built anew.
+// touched. A subset of categories does the same with the codes inside and outside of it. A row of class c with margin z
+// = offset[c] + v has the weight prior * e^-z = q * e^(-level[c] - offset[c]) with the whole number q = rint(prior *
+// e^(level[c] - v)). Histograms of q are kept from round to round, by class and code; a changed row adds the difference
+// of its whole numbers. They are exact sums at any time: nothing drifts, and neither threads nor order matter. When a
+// class grows or shrinks out of the range of its level, all is built anew.
 #pragma once
 
 #include "descent_peaks.hpp"
@@ -18,9 +19,9 @@ namespace dualboost::descent {
 
 // The whole numbers of a class sum to something between these; they are built with the sum in between.
 constexpr double kMostUnits = 2305843009213693952.0, kLeastUnits = 18014398509481984.0;  // 2^61, 2^54
-constexpr double kFreshLog = 40.89567828304427;                                         // log(2^59)
-constexpr int64_t kStrip = 256;     // rows whose weights are computed together
-constexpr int64_t kAhead = 512;     // about as many rows as are looked through for a strip
+constexpr double kFreshLog = 40.89567828304427;  // log(2^59)
+constexpr int64_t kStrip = 256;  // rows whose weights are computed together
+constexpr int64_t kAhead = 512;  // about as many rows as are looked through for a strip
 constexpr double kTieEdge = 1e-12;  // |edges| closer than this count as equal: the lowest index wins
 // With fewer rows the lists of all tiles are kept, and columns are the tasks; with more a tile is summed at once.
 constexpr int64_t kListedRows = 1 << 17;
@@ -77,7 +78,8 @@ public:
     }
 
     double step(const Question &asked) const {
-        return nearly_perfect(problem_, asked) ? perfect_step(2 * wrong_weight(asked) / asked.mass) : closed_step(problem_, asked);
+        return nearly_perfect(problem_, asked) ? perfect_step(2 * wrong_weight(asked) / asked.mass)
+                                               : closed_step(problem_, asked);
     }
 
     void move(const Chosen &chosen, double step) {
@@ -116,7 +118,7 @@ private:
     Problem problem_;
     const int8_t *y_;
     LargeVector<double> v_;
-    LargeVector<int64_t> row_units_;         // q
+    LargeVector<int64_t> row_units_;  // q
     std::vector<double> prior_, log_prior_;  // empty where all rows have the same
     double log_share_;
     double offset_[2] = {0.0, 0.0}, level_[2] = {0.0, 0.0};
@@ -174,7 +176,8 @@ private:
         problem_.search.column(asked.chosen, 0, problem_.m, column.data());
         double sum = 0;
         for (int64_t i = 0; i < problem_.m; ++i)
-            if (asked.edge * static_cast<double>(column[static_cast<size_t>(i)]) < 0) sum += std::exp(log_prior(i) - margin(i));
+            if (asked.edge * static_cast<double>(column[static_cast<size_t>(i)]) < 0)
+                sum += std::exp(log_prior(i) - margin(i));
         return sum;
     }
 
@@ -252,7 +255,8 @@ private:
             list(listed);
             for (int c = 0; c < 2; ++c) {
                 Changes rows = listed.of_class(c);
-                for (int64_t k = 0; k < rows.count; ++k) v_[static_cast<size_t>(listed.begin + rows.rows[k])] += shift[c];
+                for (int64_t k = 0; k < rows.count; ++k)
+                    v_[static_cast<size_t>(listed.begin + rows.rows[k])] += shift[c];
             }
         }
     }
@@ -292,7 +296,8 @@ private:
     int64_t weigh_strip(int64_t begin, const uint16_t *rows, int64_t n, int c, const double *shift, int64_t *change) {
         std::array<double, kStrip> exponents{};
         int64_t now[kStrip], sum = 0, *units = row_units_.data() + begin;
-        double *v = v_.data() + begin, from = level_[c] + (prior_.empty() ? log_share_ : 0.0), moved = shift ? shift[c] : 0.0;
+        double *v = v_.data() + begin, from = level_[c] + (prior_.empty() ? log_share_ : 0.0),
+               moved = shift ? shift[c] : 0.0;
         for (int64_t k = 0; k < n; ++k) {
             size_t row = rows[k];
             prefetch(units + row);  // needed below
@@ -323,7 +328,8 @@ private:
             size_t first = stumps_.groups(), groups = first + (subsets_ ? subsets_->groups() : 0);
             parallel(static_cast<int64_t>(groups), workers(), [&](int64_t task) {
                 auto g = static_cast<size_t>(task);
-                for (const Listed &listed : lists_) g < first ? stumps_.add(g, listed) : subsets_->add(g - first, listed);
+                for (const Listed &listed : lists_)
+                    g < first ? stumps_.add(g, listed) : subsets_->add(g - first, listed);
             });
         } else {
             sum_tiles(fill, units);

@@ -9,11 +9,11 @@
 namespace dualboost::descent {
 
 constexpr int64_t kTileRows = 1 << 13;  // rows inside a tile are told by 16 bits
-// A histogram of one class: 256 codes, and a line of cache more, so that equal codes of columns that lie side by side do not
-// fall into the same set of the cache.
+// A histogram of one class: 256 codes, and a line of cache more, so that equal codes of columns that lie side by side
+// do not fall into the same set of the cache.
 constexpr int kCells = 256 + 8;
-constexpr int kTogether = 8;            // columns that share one walk through a list
-constexpr int kCrowdedPlanes = 4;       // copies of the histogram of a column with a very common code
+constexpr int kTogether = 8;  // columns that share one walk through a list
+constexpr int kCrowdedPlanes = 4;  // copies of the histogram of a column with a very common code
 
 // Positions of the ones in each byte: eight rows are listed at once, without a branch.
 struct OnesTable {

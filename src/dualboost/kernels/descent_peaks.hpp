@@ -124,7 +124,7 @@ public:
 
 private:
     const KeptSums &kept_;
-    std::vector<double> peak_;      // of a member
+    std::vector<double> peak_;  // of a member
     std::vector<int32_t> scanned_;  // the blocks that are scanned one by one
     Standing now_;
 
@@ -143,8 +143,8 @@ private:
                 peak_edge(members[j], kept_.of_member(b, members[j], sums, room));
     }
 
-    // With L the weight left of a cut and missing rows (weight M) on the left as well the edge is total - 2 M - 2 L; with
-    // them on the right total - 2 L, where L may also be everything present.
+    // With L the weight left of a cut and missing rows (weight M) on the left as well the edge is total - 2 M - 2 L;
+    // with them on the right total - 2 L, where L may also be everything present.
     double peak_edge(const Member &member, const double *sums) const {
         double left = 0, low = std::numeric_limits<double>::infinity(), high = -low, total = now_.total;
         for (int cut = 0; cut < member.cuts; ++cut) {
@@ -192,7 +192,8 @@ public:
             double sums[kCodes], room[kCodes];
             kept_.join(b, now, sums);
             for (int32_t j = 0; j < blocks[b].count; ++j)
-                peak_[static_cast<size_t>(blocks[b].first + j)] = of(b, blocks.members(blocks[b])[j], sums, room).peak();
+                peak_[static_cast<size_t>(blocks[b].first + j)] =
+                    of(b, blocks.members(blocks[b])[j], sums, room).peak();
         });
         double reach = *std::max_element(peak_.begin(), peak_.end()) - tie;
         int32_t feature = std::numeric_limits<int32_t>::max();

@@ -14,8 +14,8 @@ class PlainDescent {
 public:
     // Works on z in place.
     PlainDescent(const Problem &problem, double *z)
-        : problem_(problem), z_(z), d_(static_cast<size_t>(problem.m)), column_(new int8_t[static_cast<size_t>(problem.m)]),
-          scaled_(new double[static_cast<size_t>(problem.m)]) {
+        : problem_(problem), z_(z), d_(static_cast<size_t>(problem.m)),
+          column_(new int8_t[static_cast<size_t>(problem.m)]), scaled_(new double[static_cast<size_t>(problem.m)]) {
         size_t chunks = static_cast<size_t>(chunk_count(problem.m));
         sums_.resize(chunks);
         losses_.resize(chunks);
@@ -26,7 +26,8 @@ public:
     Question ask() {
         double scale = scale_to_one(mass_);
         over_chunks([&](int64_t k, int64_t begin, int64_t n) {
-            for (int64_t i = begin; i < begin + n; ++i) scaled_[static_cast<size_t>(i)] = d_[static_cast<size_t>(i)] * scale;
+            for (int64_t i = begin; i < begin + n; ++i)
+                scaled_[static_cast<size_t>(i)] = d_[static_cast<size_t>(i)] * scale;
             problem_.search.load_chunk(scaled_.get(), k);
         });
         problem_.search.loaded();
@@ -93,7 +94,8 @@ private:
         over_chunks([&](int64_t k, int64_t begin, int64_t n) {
             double sum = 0;
             for (int64_t i = begin; i < begin + n; ++i)
-                sum += sign * static_cast<double>(column_[static_cast<size_t>(i)]) < 0 ? d_[static_cast<size_t>(i)] : 0.0;
+                sum +=
+                    sign * static_cast<double>(column_[static_cast<size_t>(i)]) < 0 ? d_[static_cast<size_t>(i)] : 0.0;
             parts[static_cast<size_t>(k)] = sum;
         });
         return in_order(parts);

@@ -1,8 +1,9 @@
-// Rounds of coordinate descent on stumps, and subsets of categories beside them: the loop, and what it needs to know of the rows.
+// Rounds of coordinate descent on stumps, and subsets of categories beside them: the loop, and what it needs to know of
+// the rows.
 //
-// A round asks for the hypothesis of the largest edge, decides whether to stop, and adds a step of it to the margins. How the
-// question is answered is the engine's business: `PlainDescent` sums the weights anew, `IncrementalDescent` only
-// what has changed. Steps are rounded to 24 bits, which costs 1e-15 of the gain, and all are multiples of 2^-40.
+// A round asks for the hypothesis of the largest edge, decides whether to stop, and adds a step of it to the margins.
+// How the question is answered is the engine's business: `PlainDescent` sums the weights anew, `IncrementalDescent`
+// only what has changed. Steps are rounded to 24 bits, which costs 1e-15 of the gain, and all are multiples of 2^-40.
 // Margins are then exact whatever the order of their additions, and a last bit of an edge does not change a step: the
 // margins after a run do not depend on the engine, the threads, or how a run is cut into calls.
 #pragma once
@@ -11,7 +12,7 @@
 
 namespace dualboost::descent {
 
-constexpr double kLargestStep = 60.0;             // of a hypothesis that is never wrong
+constexpr double kLargestStep = 60.0;  // of a hypothesis that is never wrong
 constexpr double kNearlyPerfect = 1.0 - 1.0 / (1 << 20);
 constexpr int kStepBits = 24, kFinestStep = -40;  // steps have this many bits, none below 2^-40
 
@@ -31,7 +32,7 @@ struct Problem {
     double share;
     double rate, tol;
     double least_loss;  // a part of the first loss at which to stop
-    bool surveyed;      // whether the margins are looked at before every question
+    bool surveyed;  // whether the margins are looked at before every question
     int threads;
 
     double start_value() const { return kind == Kind::exponential ? 1.0 : std::log(2.0); }
@@ -40,10 +41,10 @@ struct Problem {
 // What the learner says under the weights as they stand.
 struct Question {
     Chosen chosen;
-    double edge;   // signed, under the weights scaled to sum 1
-    double mass;   // their sum
+    double edge;  // signed, under the weights scaled to sum 1
+    double mass;  // their sum
     double value;  // the loss
-    double bend;   // its second derivative along any hypothesis; of the logistic loss only
+    double bend;  // its second derivative along any hypothesis; of the logistic loss only
 };
 
 // The least of the margins, and the share of the prior on rows whose margin is not positive.
@@ -55,7 +56,7 @@ struct Survey {
 struct Records {
     std::vector<Chosen> chosen;
     std::vector<double> edges, values, steps;  // the edge as it is, not scaled; the signed step
-    std::vector<double> least, wrong;          // where the rows are surveyed
+    std::vector<double> least, wrong;  // where the rows are surveyed
 };
 
 // The factor that makes weights of this mass sum to 1; 0 where they have all but vanished.
@@ -79,7 +80,8 @@ inline bool nearly_perfect(const Problem &problem, const Question &asked) {
     return problem.search_kind == Search::adaboost && std::fabs(asked.edge) > kNearlyPerfect;
 }
 
-// AdaBoost's step artanh(1 - missing), where `missing` is known to all digits: twice the weight of the rows that are wrong.
+// AdaBoost's step artanh(1 - missing), where `missing` is known to all digits: twice the weight of the rows that are
+// wrong.
 inline double perfect_step(double missing) {
     return missing > 0.0 ? std::min(0.5 * std::log((2.0 - missing) / missing), kLargestStep) : kLargestStep;
 }
@@ -108,12 +110,9 @@ template <class Along> double wolfe_step(const Along &along, Point start) {
     double step = high / 2;
     for (int k = 0; k < kHalvings; ++k, step = (low + high) / 2) {
         Point now = along(step);
-        if (!enough(step, now.value))
-            high = step;
-        else if (now.slope < kFlatten * start.slope)
-            low = step;
-        else
-            return step;
+        if (!enough(step, now.value)) high = step;
+        else if (now.slope < kFlatten * start.slope) low = step;
+        else return step;
     }
     return 0.0;
 }

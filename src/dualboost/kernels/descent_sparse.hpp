@@ -1,5 +1,5 @@
-// Sparse columns in incremental descent: a changed row costs as many additions as it has entries. What is not listed is the
-// rest of the class. Columns of a single cell are judged in one sweep.
+// Sparse columns in incremental descent: a changed row costs as many additions as it has entries. What is not listed is
+// the rest of the class. Columns of a single cell are judged in one sweep.
 #pragma once
 
 #include "descent_lists.hpp"
@@ -9,13 +9,14 @@ namespace dualboost::descent {
 
 // The largest |edge| among columns of a single cell. With R the weight of what is listed, the edge of its stump is
 // 2 R - total or the opposite.
-DUALBOOST_CLONES inline double largest_single(const int64_t *negative, const int64_t *positive, int64_t n, double scale0,
-                                              double scale1, double total) {
+DUALBOOST_CLONES inline double largest_single(const int64_t *negative, const int64_t *positive, int64_t n,
+                                              double scale0, double scale1, double total) {
     constexpr int lanes = 8;
     double most[lanes] = {};
     int64_t s = 0;
     auto edge = [&](int64_t at) {
-        return std::fabs(2 * (scale1 * static_cast<double>(positive[at]) - scale0 * static_cast<double>(negative[at])) - total);
+        return std::fabs(2 * (scale1 * static_cast<double>(positive[at]) - scale0 * static_cast<double>(negative[at])) -
+                         total);
     };
     for (; s + lanes <= n; s += lanes)
         for (int j = 0; j < lanes; ++j) {
@@ -45,7 +46,8 @@ public:
 
     // The largest |edge| of the columns of a single cell, where the constant has the edge `total`.
     double single_peak(const int64_t *cells, const double *scale, double total) const {
-        return largest_single(cells, cells + size_, static_cast<int64_t>(places_.singles().size()), scale[0], scale[1], total);
+        return largest_single(cells, cells + size_, static_cast<int64_t>(places_.singles().size()), scale[0], scale[1],
+                              total);
     }
 
     // The lowest of their features with an |edge| of at least `reach`.

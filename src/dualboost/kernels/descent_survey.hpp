@@ -15,7 +15,8 @@ struct SurveyedRows {
 
 // The least margin, and how many are not positive. Offsets are sums of steps, so their half sum and half difference are
 // exact.
-DUALBOOST_CLONES inline Survey survey_counted(const double *v, const int8_t *y, int64_t n, double negative, double positive) {
+DUALBOOST_CLONES inline Survey survey_counted(const double *v, const int8_t *y, int64_t n, double negative,
+                                              double positive) {
     constexpr int64_t strip = 256;
     constexpr int lanes = 8;
     double z[strip], least[lanes], middle = (negative + positive) / 2, half = (positive - negative) / 2;

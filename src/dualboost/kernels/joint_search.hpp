@@ -67,8 +67,7 @@ struct JointSearch {
     void column(const Chosen &chosen, int64_t begin, int64_t end, int8_t *out) const {
         if (chosen.subset())
             subset_column(subsets->layout(), chosen.stump.feature, chosen.mask.data(), begin, end, out);
-        else
-            stump_column(layout(), chosen.stump, begin, end, out);
+        else stump_column(layout(), chosen.stump, begin, end, out);
     }
 };
 

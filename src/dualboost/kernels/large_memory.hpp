@@ -1,5 +1,6 @@
-// Memory for vectors over all rows: on Linux in large pages. With pages of 4 KB a vector of a million rows has two thousand
-// of them, each of which is asked for at the first touch and looked up again and again by passes over scattered rows.
+// Memory for vectors over all rows: on Linux in large pages. With pages of 4 KB a vector of a million rows has two
+// thousand of them, each of which is asked for at the first touch and looked up again and again by passes over
+// scattered rows.
 #pragma once
 
 #include <cstddef>

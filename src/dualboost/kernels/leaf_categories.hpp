@@ -1,10 +1,10 @@
 // The categories of one feature in one node, in the order in which the best subsets are the first ones.
 //
-// The criterion of a split, g^2 / (h + ridge) of the left side and of the right one, is convex in the sums (g, h) of the left
-// side, whatever the ridge. So over the convex hull of the sums of all subsets it is largest at a corner, and a corner is a
-// subset { c : a g_c + b h_c > 0 }: the first or the last categories in the order of g_c / h_c. A least h of both sides cuts
-// corners off. The best subset is then the first ones again where these are heavy enough without it; elsewhere finding it
-// is a knapsack problem, and the first ones that are heavy enough are taken.
+// The criterion of a split, g^2 / (h + ridge) of the left side and of the right one, is convex in the sums (g, h) of
+// the left side, whatever the ridge. So over the convex hull of the sums of all subsets it is largest at a corner, and
+// a corner is a subset { c : a g_c + b h_c > 0 }: the first or the last categories in the order of g_c / h_c. A least h
+// of both sides cuts corners off. The best subset is then the first ones again where these are heavy enough without it;
+// elsewhere finding it is a knapsack problem, and the first ones that are heavy enough are taken.
 #pragma once
 
 #include "category_sort.hpp"
@@ -18,7 +18,7 @@ inline double most_gain(const LeafSums *bins, int codes) {
     double sum = 0;
     for (int code = 0; code < codes; ++code) {
         auto g = static_cast<double>(bins[code].g), h = static_cast<double>(bins[code].h);
-        sum += g * g / (h + (bins[code].h == 0)); // those without a row add nothing
+        sum += g * g / (h + (bins[code].h == 0));  // those without a row add nothing
     }
     return sum;
 }

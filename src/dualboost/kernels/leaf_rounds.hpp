@@ -7,10 +7,10 @@ namespace dualboost {
 
 struct LeafProblem {
     const int8_t *y;
-    const double *prior; // 0 for rows that do not take part
+    const double *prior;  // 0 for rows that do not take part
     double *z;
-    double mu, shrink, fixed; // `fixed` is the size of one in fixed point
-    bool newton;              // whether to try Newton's step first; without it all steps are the sure ones
+    double mu, shrink, fixed;  // `fixed` is the size of one in fixed point
+    bool newton;  // whether to try Newton's step first; without it all steps are the sure ones
 };
 
 class LeafRounds {
@@ -37,7 +37,7 @@ private:
     const LeafTable &table_;
     LeafGrowth &growth_;
     LeafProblem at_;
-    std::vector<double> d_, bend_, column_, start_; // bend: the curvature of the logistic loss, times the prior
+    std::vector<double> d_, bend_, column_, start_;  // bend: the curvature of the logistic loss, times the prior
     std::vector<LeafNode> tree_;
     double amount_ = 0, loss_ = 0;
 
@@ -51,15 +51,15 @@ private:
                 column_[static_cast<size_t>(i)] = at_.y[i] * leaf_value(table_, tree_.data(), table_.row(i));
     }
 
-    // Row weights, curvature and loss at the margins. A row's loss is the logarithm of a number between 1 and e^mu: rows
-    // of one weight share a logarithm, of the product of their numbers.
+    // Row weights, curvature and loss at the margins. A row's loss is the logarithm of a number between 1 and e^mu:
+    // rows of one weight share a logarithm, of the product of their numbers.
     void weigh() {
         double r = std::exp(-at_.mu), product = 1, share = 0;
         loss_ = 0;
         for (size_t i = 0; i < d_.size(); ++i) {
             double p = at_.prior[i];
             if (!(p > 0)) continue;
-            double e = fast_exp(std::min(-at_.z[i], 300.0)); // beyond, the loss is flat to the last bit
+            double e = fast_exp(std::min(-at_.z[i], 300.0));  // beyond, the loss is flat to the last bit
             double both = 1 / ((1 + e) * (1 + e * r)), one = (1 + e * r) * both, number = (1 + e) * (1 + e) * both;
             d_[i] = p * (1 - r) * e * both;
             bend_[i] = p * e * one * one;
@@ -80,7 +80,8 @@ private:
             for (LeafNode &node : tree_) node.value /= largest;
     }
 
-    // The sure step 4 W / sum of p M^2; or Newton's, if wanted and where the loss then falls by at least what the sure one promises.
+    // The sure step 4 W / sum of p M^2; or Newton's, if wanted and where the loss then falls by at least what the sure
+    // one promises.
     bool step() {
         double edge = 0, squares = 0, bend = 0, before = loss_;
         for (size_t i = 0; i < d_.size(); ++i) {

@@ -1,4 +1,5 @@
-// A finished vote of real-valued trees on raw values: numbers are compared, categories are coded and looked up in masks.
+// A finished vote of real-valued trees on raw values: numbers are compared, categories are coded and looked up in
+// masks.
 #include "code_mask.hpp"
 #include "search.hpp"
 
@@ -12,8 +13,9 @@ public:
     CategoryCodes(const double *names, const uint8_t *codes, int64_t count)
         : names_(names, names + count), codes_(codes, codes + count) {
         for (size_t k = 0; k < names_.size(); ++k)
-            require(names_[k] >= (k ? names_[k - 1] + 1 : 0.0) && names_[k] < kMost && names_[k] == std::floor(names_[k]),
-                    "Categories must be whole numbers from 0 on that ascend.");
+            require(
+                names_[k] >= (k ? names_[k - 1] + 1 : 0.0) && names_[k] < kMost && names_[k] == std::floor(names_[k]),
+                "Categories must be whole numbers from 0 on that ascend.");
         if (names_.empty() || names_.back() >= kTable) return;
         table_.assign(static_cast<size_t>(names_.back()) + 1, kMissing);
         for (size_t k = 0; k < names_.size(); ++k) table_[static_cast<size_t>(names_[k])] = codes_[k];
@@ -30,15 +32,15 @@ public:
     }
 
 private:
-    static constexpr double kMost = 2147483648.0, kTable = 4096; // below kTable, a table takes the place of a search
+    static constexpr double kMost = 2147483648.0, kTable = 4096;  // below kTable, a table takes the place of a search
     std::vector<double> names_;
     std::vector<uint8_t> codes_, table_;
 };
 
 struct RawNode {
-    double number; // the threshold of a split, the value of a leaf
+    double number;  // the threshold of a split, the value of a leaf
     int32_t feature, left, right;
-    int32_t mask = -1; // of a split of categories, whose feature is the place of its column among those
+    int32_t mask = -1;  // of a split of categories, whose feature is the place of its column among those
     uint8_t missing_right;
 };
 
@@ -54,17 +56,24 @@ public:
                 "Trees have one entry per node in each of their arrays.");
         for (size_t k = 0; k < n; ++k) {
             bool leaf = feature.data()[k] < 0;
-            nodes_[k] = {leaf ? value.data()[k] : threshold.data()[k], feature.data()[k], left.data()[k], right.data()[k], -1,
+            nodes_[k] = {leaf ? value.data()[k] : threshold.data()[k],
+                         feature.data()[k],
+                         left.data()[k],
+                         right.data()[k],
+                         -1,
                          missing_right.data()[k]};
-            auto in_order = [&](int32_t child) { return child > static_cast<int32_t>(k) && child < static_cast<int32_t>(n); };
-            require(leaf || (in_order(nodes_[k].left) && in_order(nodes_[k].right)), "A node of a tree points outside of it.");
+            auto in_order = [&](int32_t child) {
+                return child > static_cast<int32_t>(k) && child < static_cast<int32_t>(n);
+            };
+            require(leaf || (in_order(nodes_[k].left) && in_order(nodes_[k].right)),
+                    "A node of a tree points outside of it.");
             last_ = std::max(last_, feature.data()[k]);
         }
         for (int64_t root : roots_) require(root >= 0 && root < static_cast<int64_t>(n), "A root is not a node.");
     }
 
-    // The splits of categories: node k sends right the codes of masks[mask[k]] where mask[k] is not -1. The categories of
-    // column columns[c] are names[start[c]] to names[start[c + 1]].
+    // The splits of categories: node k sends right the codes of masks[mask[k]] where mask[k] is not -1. The categories
+    // of column columns[c] are names[start[c]] to names[start[c + 1]].
     void add_categories(const Ints &mask, const Grid<const uint8_t> &masks, const Ints &columns, const Longs &start,
                         const Doubles &names, const Bytes &codes) {
         require(columns_.empty() && masks_.empty(), "The categories of these trees are known already.");
@@ -73,7 +82,8 @@ public:
         add_columns(columns, start, names, codes);
         for (size_t k = 0; k < nodes_.size(); ++k) {
             int32_t number = mask.data()[k];
-            require(number >= -1 && number < static_cast<int64_t>(masks.shape(0)), "A node has a mask that is not there.");
+            require(number >= -1 && number < static_cast<int64_t>(masks.shape(0)),
+                    "A node has a mask that is not there.");
             if (number >= 0) add_mask(nodes_[k], masks.data() + static_cast<size_t>(number) * sizeof(CodeMask));
         }
     }
@@ -93,14 +103,15 @@ public:
 private:
     std::vector<int64_t> roots_;
     std::vector<RawNode> nodes_;
-    std::vector<CodeMask> masks_; // with the side of missing values
+    std::vector<CodeMask> masks_;  // with the side of missing values
     std::vector<int32_t> columns_;
     std::vector<CategoryCodes> categories_;
-    int32_t last_ = -1; // the largest feature
+    int32_t last_ = -1;  // the largest feature
 
     void add_columns(const Ints &columns, const Longs &start, const Doubles &names, const Bytes &codes) {
         size_t count = columns.shape(0);
-        require(start.shape(0) == count + 1 && start.data()[0] == 0 && std::is_sorted(start.data(), start.data() + count + 1) &&
+        require(start.shape(0) == count + 1 && start.data()[0] == 0 &&
+                    std::is_sorted(start.data(), start.data() + count + 1) &&
                     start.data()[count] == static_cast<int64_t>(names.shape(0)) && codes.shape(0) == names.shape(0),
                 "The categories do not fit to their columns.");
         for (size_t c = 0; c < count; ++c) {
@@ -144,7 +155,7 @@ private:
     }
 };
 
-} // namespace
+}  // namespace
 
 void bind_leaf_scores(nb::module_ &m) {
     using namespace nb::literals;
@@ -158,4 +169,4 @@ void bind_leaf_scores(nb::module_ &m) {
              "out[i] = the sum of what the trees say about row i of X.");
 }
 
-} // namespace dualboost
+}  // namespace dualboost

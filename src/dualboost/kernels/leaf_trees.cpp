@@ -9,7 +9,7 @@ namespace dualboost {
 
 namespace {
 
-constexpr double kFixed = 1152921504606846976.0; // 2^60: sums of numbers of total size 1 stay below 2^61
+constexpr double kFixed = 1152921504606846976.0;  // 2^60: sums of numbers of total size 1 stay below 2^61
 
 // A leaf that holds exactly the least share must not fail by the rounding of its rows.
 int64_t fixed_least(double least) { return static_cast<int64_t>(least * (1 - 1e-9) * kFixed); }
@@ -65,10 +65,17 @@ std::vector<LeafNode> imported(const LeafTable &table, const Ints &feature, cons
             "masks must have 32 bytes per node, or no row where no split is one of categories.");
     std::vector<LeafNode> nodes(n);
     for (size_t k = 0; k < n; ++k) {
-        nodes[k] = {feature.data()[k],       cut.data()[k],   left.data()[k], right.data()[k],
-                    missing_right.data()[k], value.data()[k], {}};
+        nodes[k] = {feature.data()[k],
+                    cut.data()[k],
+                    left.data()[k],
+                    right.data()[k],
+                    missing_right.data()[k],
+                    value.data()[k],
+                    {}};
         if (nodes[k].feature < 0) continue;
-        auto in_order = [&](int32_t child) { return child > static_cast<int32_t>(k) && child < static_cast<int32_t>(n); };
+        auto in_order = [&](int32_t child) {
+            return child > static_cast<int32_t>(k) && child < static_cast<int32_t>(n);
+        };
         require(nodes[k].feature < table.features && in_order(nodes[k].left) && in_order(nodes[k].right),
                 "A node of the tree points outside of it, or to a feature that does not exist.");
         if (masked) std::memcpy(nodes[k].mask.data(), masks.data() + k * sizeof(CodeMask), sizeof(CodeMask));
@@ -83,7 +90,8 @@ public:
         table_.rows = static_cast<int64_t>(codes.shape(0));
         table_.features = static_cast<int64_t>(codes.shape(1));
         require(table_.rows >= 1 && table_.rows < (int64_t{1} << 31), "codes must have between 1 and 2^31 - 1 rows");
-        require(static_cast<int64_t>(cut_counts.shape(0)) == table_.features, "cut_counts must have one entry per feature");
+        require(static_cast<int64_t>(cut_counts.shape(0)) == table_.features,
+                "cut_counts must have one entry per feature");
         table_.codes.assign(codes.data(), codes.data() + codes.size());
         table_.cuts.assign(cut_counts.data(), cut_counts.data() + table_.features);
         require(categorical.shape(0) == table_.cuts.size(), "categorical must have one entry per feature");
@@ -173,9 +181,7 @@ private:
     std::vector<int64_t> g_, h_;
     std::mutex mutex_;
 
-    void check_rows(size_t n) const {
-        require(static_cast<int64_t>(n) == table_.rows, "One entry per row is needed");
-    }
+    void check_rows(size_t n) const { require(static_cast<int64_t>(n) == table_.rows, "One entry per row is needed"); }
     void fixed(const double *x, double least, std::vector<int64_t> &out) const {
         out.resize(static_cast<size_t>(table_.rows));
         for (size_t i = 0; i < out.size(); ++i) {
@@ -186,24 +192,23 @@ private:
     }
 };
 
-} // namespace
+}  // namespace
 
 void bind_leaf_trees(nb::module_ &m) {
     using namespace nb::literals;
     nb::class_<LeafSearch>(m, "LeafSearch")
-        .def(nb::init<const Grid<const uint8_t> &, const Ints &, const Bytes &>(), "codes"_a,
-             "cut_counts"_a, "categorical"_a)
+        .def(nb::init<const Grid<const uint8_t> &, const Ints &, const Bytes &>(), "codes"_a, "cut_counts"_a,
+             "categorical"_a)
         .def("grow", &LeafSearch::grow, "g"_a, "h"_a, "leaves"_a, "least"_a, "ridge"_a, "features"_a, "seed"_a,
              "row"_a = 0.0,
              "The greedy tree for sums of g^2 / (h + ridge); (feature, cut, missing_right, left, right, value, masks).")
         .def("rounds", &LeafSearch::rounds, "y"_a, "prior"_a, "z"_a.noconvert(), "mu"_a, "shrink"_a,
-             "path"_a.noconvert(), "leaves"_a, "least"_a, "features"_a, "seed"_a,
-             "newton"_a = true, "row"_a = 0.0,
+             "path"_a.noconvert(), "leaves"_a, "least"_a, "features"_a, "seed"_a, "newton"_a = true, "row"_a = 0.0,
              "Rounds of leveraging, one tree each: (trees, nodes of each, weight of each, loss after each). Moves the "
-             "margins z of all rows and writes them after each round to a row of path, which says how many rounds; rows of "
-             "prior 0 are only told the votes.")
+             "margins z of all rows and writes them after each round to a row of path, which says how many rounds; "
+             "rows of prior 0 are only told the votes.")
         .def("values", &LeafSearch::values, "feature"_a, "cut"_a, "missing_right"_a, "left"_a, "right"_a, "value"_a,
              "masks"_a, "out"_a.noconvert(), "What a tree says about each row.");
 }
 
-} // namespace dualboost
+}  // namespace dualboost

@@ -7,7 +7,7 @@
 
 namespace dualboost {
 
-constexpr int32_t kByMask = -1; // in the place of a cut: the categories on the right are those of the mask
+constexpr int32_t kByMask = -1;  // in the place of a cut: the categories on the right are those of the mask
 
 struct LeafNode {
     int32_t feature = -1, cut = 0, left = -1, right = -1;
@@ -18,20 +18,20 @@ struct LeafNode {
 
 struct LeafLimits {
     int64_t leaves;
-    int64_t least;   // of h in a leaf
-    double ridge;    // added to h where g is divided by it
-    double features; // the share of the features that a node may look at
+    int64_t least;  // of h in a leaf
+    double ridge;  // added to h where g is divided by it
+    double features;  // the share of the features that a node may look at
     uint64_t seed;
-    double row;      // of h in one row that is independent of the others; 0 where chance is not reckoned with
+    double row;  // of h in one row that is independent of the others; 0 where chance is not reckoned with
 };
 
 // Rows by rows: the bins of a row stand together, since a node reads some rows and all features.
 struct LeafTable {
     int64_t rows = 0, features = 0;
-    std::vector<uint8_t> codes;   // the bin of each cell; bin cuts + 1 holds the missing values
-    std::vector<int32_t> cuts;    // of each feature
-    std::vector<uint8_t> named;   // whether a feature holds categories
-    std::vector<int64_t> start;   // of each feature's bins in a histogram
+    std::vector<uint8_t> codes;  // the bin of each cell; bin cuts + 1 holds the missing values
+    std::vector<int32_t> cuts;  // of each feature
+    std::vector<uint8_t> named;  // whether a feature holds categories
+    std::vector<int64_t> start;  // of each feature's bins in a histogram
     const uint8_t *row(int64_t i) const { return codes.data() + i * features; }
     int64_t bins() const { return start.back(); }
     bool goes_right(const LeafNode &node, int32_t code) const {
@@ -53,12 +53,15 @@ public:
 
     // The tree with the largest sum of g^2 / (h + ridge) over its leaves, greedily. Rows without h do not take part.
     const std::vector<LeafNode> &grow(const int64_t *g, const int64_t *h, const LeafLimits &limits) {
-        g_ = g; h_ = h; limits_ = &limits;
+        g_ = g;
+        h_ = h;
+        limits_ = &limits;
         weigh_chance();
         nodes_.assign(1, LeafNode{});
         leaves_.clear();
         add_root();
-        while (static_cast<int64_t>(leaves_.size()) < limits.leaves && split_best()) {}
+        while (static_cast<int64_t>(leaves_.size()) < limits.leaves && split_best()) {
+        }
         for (const Leaf &leaf : leaves_) nodes_[static_cast<size_t>(leaf.node)].value = value_of(leaf.sums);
         return nodes_;
     }
@@ -71,7 +74,7 @@ public:
 
 private:
     struct Split {
-        float gain = 0; // rounded: what differs in the last digits only is a tie, and ties go to the first
+        float gain = 0;  // rounded: what differs in the last digits only is a tie, and ties go to the first
         int32_t feature = -1, cut = 0;
         uint8_t missing_right = 0;
         LeafSums left;
@@ -82,12 +85,12 @@ private:
         LeafSums sums;
         size_t histogram;
         uint64_t path;
-        double squares = 0; // the sum of g^2 / h over its rows, where chance is reckoned with
+        double squares = 0;  // the sum of g^2 / h over its rows, where chance is reckoned with
         Split best;
-        CodeMask mask{}; // of the best split, where that is one of categories
+        CodeMask mask{};  // of the best split, where that is one of categories
     };
     struct Promise {
-        double most; // what no split of this column of categories gains more than
+        double most;  // what no split of this column of categories gains more than
         int64_t feature;
     };
 
@@ -98,11 +101,11 @@ private:
     std::vector<std::vector<LeafSums>> histograms_;
     std::vector<Leaf> leaves_;
     std::vector<LeafNode> nodes_;
-    LeafCategories orders_[2]; // of the feature at hand, and of the best split of categories so far
+    LeafCategories orders_[2];  // of the feature at hand, and of the best split of categories so far
     LeafCategories *categories_ = orders_, *best_categories_ = orders_ + 1;
     int best_place_ = 0;
     std::vector<Promise> promising_;
-    std::vector<double> squares_; // g^2 / h of each row, where chance is reckoned with
+    std::vector<double> squares_;  // g^2 / h of each row, where chance is reckoned with
 
     double score(const LeafSums &sums) const {
         double g = static_cast<double>(sums.g), h = static_cast<double>(sums.h) + limits_->ridge;
@@ -147,8 +150,8 @@ private:
             if (h_[i] != 0) squares_[i] = std::pow(static_cast<double>(g_[i]), 2) / static_cast<double>(h_[i]);
     }
 
-    // What a split of so many categories that mean nothing gains by chance, beyond a split of two: no more than a row's share
-    // of the variance for each of the others, on average.
+    // What a split of so many categories that mean nothing gains by chance, beyond a split of two: no more than a row's
+    // share of the variance for each of the others, on average.
     double chance(const Leaf &leaf, int categories) const {
         if (squares_.empty() || categories <= 2 || leaf.sums.h <= 0) return 0;
         double variance = std::max(leaf.squares - score(leaf.sums), 0.0) / static_cast<double>(leaf.sums.h);
@@ -174,7 +177,7 @@ private:
     const LeafSums *sums_of(const Leaf &leaf, int64_t f) const {
         return histograms_[leaf.histogram].data() + table_.start[static_cast<size_t>(f)];
     }
-    int32_t codes(int64_t f) const { return table_.cuts[static_cast<size_t>(f)] + 2; } // with that of missing values
+    int32_t codes(int64_t f) const { return table_.cuts[static_cast<size_t>(f)] + 2; }  // with that of missing values
 
     bool looks_at(const Leaf &leaf, int64_t f) const {
         if (limits_->features >= 1) return true;
@@ -208,7 +211,7 @@ private:
         bool either = missing.h > 0;
         for (int32_t cut = 0; cut <= cuts; ++cut) {
             left += bins[cut];
-            if (bins[cut].h == 0 && bins[cut].g == 0 && cut < cuts) continue; // the same split as one cut before
+            if (bins[cut].h == 0 && bins[cut].g == 0 && cut < cuts) continue;  // the same split as one cut before
             auto side = static_cast<uint8_t>(either || larger_right(leaf, left));
             if (cut < cuts || either) offer(leaf, {0, static_cast<int32_t>(f), cut, side, left});
             if (cut < cuts && either) offer(leaf, {0, static_cast<int32_t>(f), cut, 0, left + missing});
@@ -250,8 +253,8 @@ private:
         std::swap(categories_, best_categories_);
     }
 
-    // The lowest code of the node goes left, so that a split has one name. Categories that are not in this node go with the
-    // larger part, like missing ones.
+    // The lowest code of the node goes left, so that a split has one name. Categories that are not in this node go with
+    // the larger part, like missing ones.
     void settle_sides(Leaf &leaf) const {
         Split &best = leaf.best;
         bool turn = !best_categories_->lowest_within(best_place_);
@@ -299,9 +302,11 @@ private:
         int64_t middle = partition(parent, node);
         nodes_.resize(nodes_.size() + 2);
         size_t fresh = new_histogram(leaves_.size());
-        uint64_t path = mixed_bits(parent.path ^ (static_cast<uint64_t>(best.feature) << 32) ^ static_cast<uint64_t>(best.cut));
+        uint64_t path =
+            mixed_bits(parent.path ^ (static_cast<uint64_t>(best.feature) << 32) ^ static_cast<uint64_t>(best.cut));
         Leaf one{left, parent.begin, middle, best.left, fresh, mixed_bits(path + 1), 0, {}, {}};
-        Leaf two{right, middle, parent.end, parent.sums - best.left, parent.histogram, mixed_bits(path + 2), parent.squares, {}, {}};
+        Leaf two{right,          middle, parent.end, parent.sums - best.left, parent.histogram, mixed_bits(path + 2),
+                 parent.squares, {},     {}};
         bool last = static_cast<int64_t>(leaves_.size()) + 1 >= limits_->leaves;
         if (!last) share(one, two);
         leaves_[at] = one;
@@ -313,7 +318,7 @@ private:
         bool swapped = one.end - one.begin > two.end - two.begin;
         if (swapped) std::swap(one.histogram, two.histogram);
         Leaf &small = swapped ? two : one, &large = swapped ? one : two;
-        double squares = two.squares; // of both
+        double squares = two.squares;  // of both
         fill(small);
         large.squares = std::max(squares - small.squares, 0.0);
         LeafSums *rest = histograms_[large.histogram].data();
@@ -325,7 +330,7 @@ private:
 
     int64_t partition(const Leaf &leaf, const LeafNode &node) {
         int64_t kept = leaf.begin, moved = 0;
-        bool right[kCodes]; // of each bin, for masks are slower to read
+        bool right[kCodes];  // of each bin, for masks are slower to read
         for (int32_t code = 0; code <= table_.cuts[static_cast<size_t>(node.feature)] + 1; ++code)
             right[code] = table_.goes_right(node, code);
         for (int64_t k = leaf.begin; k < leaf.end; ++k) {  // without a branch: sides are hard to foresee
@@ -343,7 +348,8 @@ private:
 
 inline double leaf_value(const LeafTable &table, const LeafNode *nodes, const uint8_t *codes) {
     const LeafNode *node = nodes;
-    while (node->feature >= 0) node = nodes + (table.goes_right(*node, codes[node->feature]) ? node->right : node->left);
+    while (node->feature >= 0)
+        node = nodes + (table.goes_right(*node, codes[node->feature]) ? node->right : node->left);
     return node->value;
 }
 

@@ -10,7 +10,8 @@
 namespace dualboost {
 
 // One read of a table of bytes for each row.
-inline void sides_by_table(const uint8_t *__restrict codes, const CodeMask &mask, int64_t n, uint8_t *__restrict right) {
+inline void sides_by_table(const uint8_t *__restrict codes, const CodeMask &mask, int64_t n,
+                           uint8_t *__restrict right) {
     uint8_t table[kCodes];
     for (int code = 0; code < kCodes; ++code) table[code] = static_cast<uint8_t>(holds(mask, code) ? 255 : 0);
     for (int64_t i = 0; i < n; ++i) right[i] = table[codes[i]];
@@ -25,7 +26,8 @@ __attribute__((target("avx2"))) inline void sides_by_shuffles(const uint8_t *cod
         const auto *from = reinterpret_cast<const __m128i *>(mask.data() + first);
         return _mm256_broadcastsi128_si256(_mm_loadu_si128(from));
     };
-    const __m256i lower = half(0), upper = half(16), bits = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
+    const __m256i lower = half(0), upper = half(16),
+                  bits = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
     const __m256i seven = _mm256_set1_epi8(7), fifteen = _mm256_set1_epi8(15), highest = _mm256_set1_epi8(-128);
     int64_t i = 0;
     for (; i + 32 <= n; i += 32) {

@@ -1,5 +1,5 @@
-// Passes over a diagram: a directed acyclic graph with one root (node 0) and one leaf (the last node). Nodes are numbered
-// so that every edge goes up; the edges of node v are [start[v], start[v + 1]). All weights are logarithms.
+// Passes over a diagram: a directed acyclic graph with one root (node 0) and one leaf (the last node). Nodes are
+// numbered so that every edge goes up; the edges of node v are [start[v], start[v + 1]). All weights are logarithms.
 #include "common.hpp"
 
 namespace dualboost {
@@ -103,8 +103,7 @@ void divide(const Graph &g, int64_t v, const double *sums, double scale, const d
         return;
     }
     double mass = 0;
-    for (int64_t e = first; e < last; ++e)
-        mass += flow[e] = fast_exp(scale * sums[e] + total[g.head[e]] - total[v]);
+    for (int64_t e = first; e < last; ++e) mass += flow[e] = fast_exp(scale * sums[e] + total[g.head[e]] - total[v]);
     for (int64_t e = first; e < last; ++e) flow[e] /= mass;
 }
 
@@ -167,9 +166,11 @@ void bind_nzdd(nb::module_ &m) {
           "out"_a.noconvert(), "out[i] = sum of the flow of the edges with label i.");
     m.def("nzdd_push", &push, "start"_a.noconvert(), "head"_a.noconvert(), "sums"_a.noconvert(), "scale"_a,
           "total"_a.noconvert(), "flow"_a.noconvert(),
-          "total[v] = log of the weight exp(scale * sum) of all paths from v to the leaf; flow[e] = the share through e.");
+          "total[v] = log of the weight exp(scale * sum) of all paths from v to the leaf; flow[e] = the share through "
+          "e.");
     m.def("nzdd_extremes", &extremes, "start"_a.noconvert(), "head"_a.noconvert(), "sums"_a.noconvert(),
-          "low"_a.noconvert(), "high"_a.noconvert(), "The smallest and largest sum of a path from each node to the leaf.");
+          "low"_a.noconvert(), "high"_a.noconvert(),
+          "The smallest and largest sum of a path from each node to the leaf.");
 }
 
 }  // namespace dualboost

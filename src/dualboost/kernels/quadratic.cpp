@@ -1,6 +1,6 @@
 // A convex quadratic over the l1 ball or over x >= 0, by an active set (in the manner of Lawson and Hanson).
-// The faces have tens or hundreds of coordinates and are visited thousands of times: in Python the calls would cost more
-// than the arithmetic, and a factor made anew for each face more than all the rest.
+// The faces have tens or hundreds of coordinates and are visited thousands of times: in Python the calls would cost
+// more than the arithmetic, and a factor made anew for each face more than all the rest.
 #include "cholesky.hpp"
 
 namespace dualboost {
@@ -23,7 +23,7 @@ struct Quadratic {
 };
 
 class Faces {
-  public:
+public:
     Faces(const Quadratic &problem, double *x)
         : p(problem), x(x), slope(problem.n), sign(problem.n), factor(p.H, p.n, p.ridge, p.potrf), used(factor.used()) {
         for (int j = 0; j < p.n; ++j) sign[j] = x[j] > 0 ? 1 : x[j] < 0 ? -1 : 0;
@@ -44,7 +44,7 @@ class Faces {
         return true;
     }
 
-  private:
+private:
     static constexpr int kAtOnce = 3;
     const Quadratic &p;
     double *x;
@@ -169,7 +169,8 @@ bool minimise_quadratic(Grid<const double> H, Vector<const double> c, double bud
     double largest = 0.0;
     for (size_t j = 0; j < n; ++j) largest = std::max(largest, H.data()[j * n + j]);
     if (!(largest > 0)) largest = 1.0;
-    const Quadratic problem{H.data(), c.data(), static_cast<int>(n), budget, 1e-13 * largest, directed.data(), potrf_of(potrf)};
+    const Quadratic problem{H.data(),        c.data(),        static_cast<int>(n), budget,
+                            1e-13 * largest, directed.data(), potrf_of(potrf)};
     nb::gil_scoped_release free;
     return Faces(problem, x.data()).run();
 }

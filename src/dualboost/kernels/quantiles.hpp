@@ -1,5 +1,5 @@
-// Where to cut a column: between all of its distinct values, or at quantiles over them. Columns of a few hundred rows take
-// microseconds, so the loops over values and bins have no branch that depends on the data.
+// Where to cut a column: between all of its distinct values, or at quantiles over them. Columns of a few hundred rows
+// take microseconds, so the loops over values and bins have no branch that depends on the data.
 #pragma once
 
 #include "cuts.hpp"
@@ -30,13 +30,12 @@ DUALBOOST_CLONES inline Heavy count_heavy(const int64_t *masses, size_t n, int64
 
 // One object cuts column after column.
 class Quantiles {
-  public:
+public:
     std::vector<double> cuts(const Distinct &distinct, int max_bins) {
         start(distinct, max_bins);
         if (n_ <= static_cast<size_t>(max_bins))
             for (size_t i = 1; i < n_; ++i) cut_before(i);
-        else
-            cut_crowded();
+        else cut_crowded();
         std::vector<double> cuts(cut_count_);
         for (size_t k = 0; k < cut_count_; ++k) cuts[k] = between(values_[before_[k] - 1], values_[before_[k]]);
         return cuts;
@@ -45,7 +44,7 @@ class Quantiles {
     // The first value above each cut.
     const uint32_t *before() const { return before_.data(); }
 
-  private:
+private:
     // A run of light values between heavy ones; it needs at least one bin of its own.
     struct Segment {
         size_t begin, end;
@@ -73,7 +72,7 @@ class Quantiles {
         find_heavy();
         find_segments();
         if (!each_segment_has_a_bin()) {
-            keep_heaviest((bins_ - 1) / 2); // now each has: there is at most one segment more than heavy values
+            keep_heaviest((bins_ - 1) / 2);  // now each has: there is at most one segment more than heavy values
             find_segments();
         }
         share_bins();
@@ -90,7 +89,8 @@ class Quantiles {
         std::fill(middle_.end() - kProbes, middle_.end(), 2 * below_[n_]);
     }
 
-    // Values heavier than a bin's share of what the still heavier ones leave; removing them lowers the share, so repeat.
+    // Values heavier than a bin's share of what the still heavier ones leave; removing them lowers the share, so
+    // repeat.
     void find_heavy() {
         int64_t least = std::numeric_limits<int64_t>::max(), rest = below_[n_], count = 0, most = bins_ - 1;
         while (count < most) {
@@ -175,7 +175,8 @@ class Quantiles {
         int shared = 0;
         for (Segment &segment : segments_) {
             auto wanted = static_cast<int64_t>(std::ceil(static_cast<double>(segment.mass) / most));
-            auto given = static_cast<int>(std::max<int64_t>(1, std::min(wanted, static_cast<int64_t>(segment.end - segment.begin))));
+            auto given = static_cast<int>(
+                std::max<int64_t>(1, std::min(wanted, static_cast<int64_t>(segment.end - segment.begin))));
             shared += given - segment.bins;
             segment.bins = given;
         }
@@ -200,7 +201,8 @@ class Quantiles {
         return 1;
     }
 
-    // One bin for each of the equally full ones: it makes them clearly less full, so each comes before any has a second.
+    // One bin for each of the equally full ones: it makes them clearly less full, so each comes before any has a
+    // second.
     int share_among(double most, int spare) {
         int shared = 0;
         for (Segment &segment : segments_)
@@ -223,8 +225,9 @@ class Quantiles {
         if (i > 0) cut_before(i);
     }
 
-    // Closes a bin before value i when that comes nearer to the bin's share than taking i in; each bin that is left needs a
-    // value. The share hardly changes from bin to bin: the place is found with an old one, then tested with the exact one.
+    // Closes a bin before value i when that comes nearer to the bin's share than taking i in; each bin that is left
+    // needs a value. The share hardly changes from bin to bin: the place is found with an old one, then tested with the
+    // exact one.
     void cut_segment(const Segment &segment) {
         cut_alone(segment.begin);
         int64_t share = 0;
@@ -233,7 +236,8 @@ class Quantiles {
             auto exact = static_cast<int64_t>(2 * tolerant_share(below_[segment.end] - below_[begin], bins));
             size_t next = end_of_bin(begin, last, share);
             int64_t limit = exact + 2 * below_[begin];
-            bool early = (next < last) & (middle_[next] <= limit), late = (next > begin + 1) & (middle_[next - 1] > limit);
+            bool early = (next < last) & (middle_[next] <= limit),
+                 late = (next > begin + 1) & (middle_[next - 1] > limit);
             if (early | late) next = end_of_bin(begin, last, share = exact);
             cut_before(begin = next);
         }
@@ -268,4 +272,4 @@ class Quantiles {
     std::vector<Segment> segments_;
 };
 
-} // namespace dualboost
+}  // namespace dualboost

@@ -1,4 +1,5 @@
-// What compiled rounds hand back to Python: new arrays, rooms that become arrays without a copy, signals between rounds.
+// What compiled rounds hand back to Python: new arrays, rooms that become arrays without a copy, signals between
+// rounds.
 #pragma once
 
 #include "joint_search.hpp"
@@ -19,7 +20,9 @@ template <class T> nb::object new_vector(const T *values, size_t size) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy, {size}, owner));
 }
 template <class T>
-nb::object new_vector(const std::vector<T> &values) { return new_vector(values.data(), values.size()); }
+nb::object new_vector(const std::vector<T> &values) {
+    return new_vector(values.data(), values.size());
+}
 
 // Memory for a vector over the rows that may become a result: untouched until used, and handed over without a copy.
 class Room {

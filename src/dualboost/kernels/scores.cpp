@@ -23,7 +23,7 @@ DUALBOOST_INLINE int32_t linear_cell(double x, double low, double scale, double 
 
 // The upper half of a double as an integer in the same order: in effect the logarithm of |x|, with the sign of x.
 DUALBOOST_INLINE int32_t upper_half(double x) {
-    x += 0.0; // -0.0 becomes 0.0
+    x += 0.0;  // -0.0 becomes 0.0
     int64_t bits;
     std::memcpy(&bits, &x, 8);
     auto upper = static_cast<int32_t>(bits >> 32);
@@ -89,7 +89,7 @@ int32_t find_grid(CutIndex &index, int64_t n, int32_t most_cells) {
     return logarithmic < fullest || fullest > kMostProbes ? logarithmic : divide_linearly(index, n, cells / 2);
 }
 
-} // namespace
+}  // namespace
 
 CutIndex make_cut_index(const double *cuts, int64_t n, int64_t rows, int32_t missing_code) {
     CutIndex index;
@@ -239,7 +239,7 @@ void score_chunk(const Model &model, const std::vector<Term> &terms, const Matri
 
 void predict_dense(const AnyMatrix &array, const Ints &features, const Longs &cut_start, const Doubles &cuts,
                    const Doubles &tables, const Doubles &missing, double base, const Vector<double> &out, int threads) {
-    constexpr int64_t kFewRows = 128; // below, preparing the cuts costs more than it saves
+    constexpr int64_t kFewRows = 128;  // below, preparing the cuts costs more than it saves
     Matrix x = view(array);
     Model model = checked_model(x.columns, features, cut_start, cuts, tables, missing, base);
     check_output(out, x.rows, threads);
@@ -257,7 +257,7 @@ void predict_dense(const AnyMatrix &array, const Ints &features, const Longs &cu
 // From feature to 1 + its place in the model; 0 = not used. The pages of a calloc cost nothing until they are touched,
 // so that one row of a matrix with a million columns does not pay for a million entries.
 class Places {
-  public:
+public:
     Places(const Model &model, int64_t n_features)
         : table_(static_cast<int32_t *>(std::calloc(static_cast<size_t>(n_features) + 1, sizeof(int32_t))),
                  &std::free) {
@@ -270,7 +270,7 @@ class Places {
     }
     int32_t operator[](int64_t feature) const { return table_.get()[feature]; }
 
-  private:
+private:
     std::unique_ptr<int32_t, decltype(&std::free)> table_;
 };
 
@@ -338,7 +338,7 @@ template <class Index, class Value> void bind_predict_sparse(nb::module_ &m) {
           "The same for compressed rows without duplicates; what is not listed is zero.");
 }
 
-} // namespace
+}  // namespace
 
 void bind_scores(nb::module_ &m) {
     using namespace nb::literals;
@@ -351,4 +351,4 @@ void bind_scores(nb::module_ &m) {
     bind_predict_sparse<int64_t, float>(m);
 }
 
-} // namespace dualboost
+}  // namespace dualboost

@@ -14,7 +14,7 @@ inline int bit_width(uint64_t x) {
 }
 
 constexpr int kTileRows = 256;  // with eight columns a tile is 16 kB: it stays in the first-level cache
-constexpr int kTileColumns = 8; // eight doubles are one cache line of a row-major matrix
+constexpr int kTileColumns = 8;  // eight doubles are one cache line of a row-major matrix
 
 using Tile = double[kTileColumns][kTileRows];
 
@@ -62,7 +62,7 @@ template <class T> DUALBOOST_INLINE void ask_for(const T *row, const int64_t *of
 template <class T, class RowOf>
 void load_tile_of(const T *x, const Matrix &m, RowOf row_of, int rows, const int32_t *columns, int width, Tile &tile) {
     if (std::abs(m.row_stride) >= std::abs(m.column_stride)) {
-        int64_t offset[kTileColumns]; // always eight, the last one repeated: a loop of known length is faster
+        int64_t offset[kTileColumns];  // always eight, the last one repeated: a loop of known length is faster
         for (int c = 0; c < kTileColumns; ++c) offset[c] = columns[std::min(c, width - 1)] * m.column_stride;
         for (int i = 0; i < rows; ++i) {
             const T *row = x + row_of(i) * m.row_stride;
@@ -101,18 +101,18 @@ DUALBOOST_INLINE int64_t count_below(const double *cuts, int64_t n, double x) {
 // compared.
 struct CutIndex {
     enum class Way {
-        all,         // a handful of cuts: compare with each
-        linear,      // compare with the cuts of one cell
-        logarithmic, // the same
-        binary,      // the cuts crowd in few cells: `levels` steps in the padded table
+        all,  // a handful of cuts: compare with each
+        linear,  // compare with the cuts of one cell
+        logarithmic,  // the same
+        binary,  // the cuts crowd in few cells: `levels` steps in the padded table
     };
     Way way = Way::binary;
     int32_t cells = 0, probes = 0, levels = 0;
-    double low = 0.0, scale = 0.0;              // linear: cell = (x - low) * scale
-    int32_t lowest = 0, highest = 0, shift = 0; // logarithmic: cell = (upper half of x - lowest) >> shift
+    double low = 0.0, scale = 0.0;  // linear: cell = (x - low) * scale
+    int32_t lowest = 0, highest = 0, shift = 0;  // logarithmic: cell = (upper half of x - lowest) >> shift
     int32_t missing_code = 0;
-    std::vector<uint16_t> start; // for each cell, the number of cuts in lower cells; at last the missing code
-    std::vector<double> cuts;    // padded with +inf, so that no probe leaves the table
+    std::vector<uint16_t> start;  // for each cell, the number of cuts in lower cells; at last the missing code
+    std::vector<double> cuts;  // padded with +inf, so that no probe leaves the table
 };
 
 // `rows` is how many values will be looked up: a finer grid is faster but must pay for its construction. NaN gets
@@ -151,4 +151,4 @@ template <class Use> void for_codes(const CutIndex &index, const double *x, int 
     for (int i = 0; i < n; ++i) use(i, found[i]);
 }
 
-} // namespace dualboost
+}  // namespace dualboost

@@ -10,7 +10,7 @@ namespace dualboost {
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 
 DUALBOOST_INLINE uint64_t to_key(double x) {
-    x += 0.0; // -0.0 becomes 0.0
+    x += 0.0;  // -0.0 becomes 0.0
     uint64_t bits;
     std::memcpy(&bits, &x, 8);
     return bits & kSignBit ? ~bits : bits | kSignBit;
@@ -48,8 +48,9 @@ DUALBOOST_CLONES inline KeyRange key_range(const Item *items, size_t n) {
     return {static_cast<uint64_t>(least) ^ kSignBit, static_cast<uint64_t>(most) ^ kSignBit, differing};
 }
 
-// What the keys are dealt by: sixteen bits each, which never decrease in the key, above its place in the list. They are a
-// place between the least and the largest value; or the highest bits that differ, in effect the logarithm of the value.
+// What the keys are dealt by: sixteen bits each, which never decrease in the key, above its place in the list. They are
+// a place between the least and the largest value; or the highest bits that differ, in effect the logarithm of the
+// value.
 DUALBOOST_CLONES inline void tag_by_value(const Item *items, size_t n, double low, double scale, uint32_t *tags) {
     for (size_t i = 0; i < n; ++i) {
         double place = (from_key(items[i].key) - low) * scale;
@@ -132,4 +133,4 @@ inline void sort_keys(const Item *items, size_t n, Item *sorted, uint32_t *order
     for (size_t i = 0; i < n; ++i) sorted[i] = items[order[i]];
 }
 
-} // namespace dualboost
+}  // namespace dualboost

@@ -10,12 +10,12 @@ constexpr int64_t kSmallTable = static_cast<int64_t>(kShort);  // rows: all take
 
 // Memory that is used for column after column.
 struct SmallBuffers {
-    std::vector<Item> items, sorted;   // the present values; in order, where there are more than a few
+    std::vector<Item> items, sorted;  // the present values; in order, where there are more than a few
     bool some_missing;
-    std::vector<uint32_t> rows;        // the row of each item, where some are missing; else they are in order
-    std::vector<uint32_t> order;       // of each sorted item its place among the items
-    std::vector<uint32_t> first;       // of each distinct value its first sorted item, and at last their number
-    std::vector<uint8_t> begins;       // 1 where a code begins among the sorted items
+    std::vector<uint32_t> rows;  // the row of each item, where some are missing; else they are in order
+    std::vector<uint32_t> order;  // of each sorted item its place among the items
+    std::vector<uint32_t> first;  // of each distinct value its first sorted item, and at last their number
+    std::vector<uint8_t> begins;  // 1 where a code begins among the sorted items
     Distinct distinct;
     Quantiles quantiles;
 

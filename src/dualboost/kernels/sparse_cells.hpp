@@ -1,8 +1,8 @@
-// Cells of sparse columns, and the entries of each row in them: who changes the weight of a row adds to as many cells as the
-// row has entries.
+// Cells of sparse columns, and the entries of each row in them: who changes the weight of a row adds to as many cells
+// as the row has entries.
 //
-// Each column has a cell for every code that is listed; what is not listed is the rest. A column of two codes, such as a word
-// that is there or not, has a single cell: those come first and lie side by side.
+// Each column has a cell for every code that is listed; what is not listed is the rest. A column of two codes, such as
+// a word that is there or not, has a single cell: those come first and lie side by side.
 #pragma once
 
 #include "stumps_blocks.hpp"

@@ -16,7 +16,7 @@ constexpr size_t kMissingCode = 255;
 using Top = std::tuple<int, int, double>;  // cut, side of the missing values, edge
 
 class RunTops {
-  public:
+public:
     RunTops(int side, double price, std::vector<Top> &tops) : side_(side), price_(price), tops_(tops) {}
 
     // The edges of one line of neighbours, cut by cut.
@@ -30,7 +30,7 @@ class RunTops {
         sign_ = sign;
     }
 
-  private:
+private:
     int side_, sign_ = 0;
     double price_;
     std::vector<Top> &tops_;

@@ -92,7 +92,8 @@ nb::tuple StumpSearch::answer() {
         missing_right_.push_back(found.stump.missing_right);
         edges_.push_back(static_cast<double>(found.edge) / kFixedOne);
     }
-    return nb::make_tuple(make_->of(features_), make_->of(cuts_), make_->of(missing_right_), make_->of(edges_), bound());
+    return nb::make_tuple(make_->of(features_), make_->of(cuts_), make_->of(missing_right_), make_->of(edges_),
+                          bound());
 }
 
 // Each weight was rounded by at most half a unit; the next floats cover the rounding of this formula.
@@ -146,7 +147,8 @@ template <class Work> void StumpSearch::over_rows(size_t passes, int threads, co
 // ---- Python --------------------
 
 void bind_stumps(nb::module_ &m) {
-    nb::class_<StumpSearch> search(m, "StumpSearch", "The best stumps of the whole class, exactly, for given row weights.");
+    nb::class_<StumpSearch> search(m, "StumpSearch",
+                                   "The best stumps of the whole class, exactly, for given row weights.");
     take_arrays(search);
     search
         .def("best", &StumpSearch::best, nb::arg("d").noconvert(), nb::arg("k") = 1, nb::arg("threads") = 1,

@@ -14,7 +14,7 @@ class NewVectors;
 
 struct BestStump {
     Stump stump;
-    double edge;   // signed
+    double edge;  // signed
     double bound;  // no stump has a larger |edge|
 };
 
@@ -45,8 +45,8 @@ public:
     const StumpLayout &layout() const;
     const StumpBlocks &columns() const;
     std::unique_ptr<Remembered> &remembered() { return remembered_; }
-    // Row weights come in all at once, or chunk by chunk, each exactly once and in any order, and then `loaded`. What is
-    // remembered of earlier weights is wrong in between: whoever gives up there must call `forget_loaded`.
+    // Row weights come in all at once, or chunk by chunk, each exactly once and in any order, and then `loaded`. What
+    // is remembered of earlier weights is wrong in between: whoever gives up there must call `forget_loaded`.
     void load(const double *d, int threads);
     void load_chunk(const double *d, int64_t chunk);
     void loaded();

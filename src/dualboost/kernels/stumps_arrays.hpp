@@ -16,10 +16,10 @@ template <class Search> void take_arrays(nb::class_<Search> &search) {
             new (self) Search(StumpArrays{n_rows, y, cut_counts, has_missing, dense_codes, dense_features, sparse_start,
                                           sparse_rows, sparse_codes, sparse_features, sparse_default});
         },
-        nb::arg("n_rows"), nb::arg("y").noconvert(), nb::arg("cut_counts").noconvert(), nb::arg("has_missing").noconvert(),
-        nb::arg("dense_codes").noconvert(), nb::arg("dense_features").noconvert(), nb::arg("sparse_start").noconvert(),
-        nb::arg("sparse_rows").noconvert(), nb::arg("sparse_codes").noconvert(), nb::arg("sparse_features").noconvert(),
-        nb::arg("sparse_default").noconvert());
+        nb::arg("n_rows"), nb::arg("y").noconvert(), nb::arg("cut_counts").noconvert(),
+        nb::arg("has_missing").noconvert(), nb::arg("dense_codes").noconvert(), nb::arg("dense_features").noconvert(),
+        nb::arg("sparse_start").noconvert(), nb::arg("sparse_rows").noconvert(), nb::arg("sparse_codes").noconvert(),
+        nb::arg("sparse_features").noconvert(), nb::arg("sparse_default").noconvert());
 }
 
 }  // namespace dualboost

@@ -1,8 +1,8 @@
 // Blocks: what the stump search sums at once and skips at once.
 //
 // A block is a stored column, or several columns with few codes packed into one: as long as no more than 256 tuples of
-// their codes occur, one byte tells the tuple, and one histogram serves all of them. Eight binary columns, two columns of
-// 16 bins or a whole set of one-hot columns then cost as much as one column.
+// their codes occur, one byte tells the tuple, and one histogram serves all of them. Eight binary columns, two columns
+// of 16 bins or a whole set of one-hot columns then cost as much as one column.
 #pragma once
 
 #include "stumps_layout.hpp"
@@ -23,13 +23,13 @@ struct Member {
 };
 
 struct Block {
-    const uint8_t *codes;        // of a dense or packed column, else null
+    const uint8_t *codes;  // of a dense or packed column, else null
     const SparseColumn *sparse;  // else null
-    int32_t bins;                // codes 0..bins-1, and 255
-    int32_t first, count;        // members
-    int64_t work;                // additions that a look costs
-    double crowding;             // dense: the share of the rows that one code holds, packed: perhaps all
-    bool one_sum;                // sparse: one cut, and all listed rows lie on the other side than the rest
+    int32_t bins;  // codes 0..bins-1, and 255
+    int32_t first, count;  // members
+    int64_t work;  // additions that a look costs
+    double crowding;  // dense: the share of the rows that one code holds, packed: perhaps all
+    bool one_sum;  // sparse: one cut, and all listed rows lie on the other side than the rest
 
     // Whether adds to one cell would wait for each other where little else is done between them.
     bool crowded() const { return crowding > 0.1; }
@@ -73,7 +73,8 @@ public:
         return true;
     }
 
-    // The same for a sparse column: rows that are not listed keep their tuple, in which the column has its default code.
+    // The same for a sparse column: rows that are not listed keep their tuple, in which the column has its default
+    // code.
     bool add_listed(size_t feature) {
         constexpr uint16_t unknown = 0xffff;
         const SparseColumn &column = layout_.sparse(feature);
@@ -147,10 +148,8 @@ public:
     explicit StumpBlocks(const StumpLayout &layout) : layout_(layout), block_of_(layout.features(), -1) {
         std::vector<size_t> sparse = sparse_features();
         std::unique_ptr<Pack> open = add_dense();
-        if (total_count(sparse) < kLedgerEntries * layout.rows())
-            pack_sparse(std::move(open), sparse);
-        else
-            close(*open);
+        if (total_count(sparse) < kLedgerEntries * layout.rows()) pack_sparse(std::move(open), sparse);
+        else close(*open);
         auto more = [&](size_t a, size_t b) { return layout.sparse(a).count > layout.sparse(b).count; };
         std::stable_sort(sparse.begin(), sparse.end(), more);
         for (size_t f : sparse) add_sparse(f);
@@ -177,8 +176,8 @@ private:
     std::deque<std::array<uint8_t, kCodes>> tables_;  // a deque: members keep pointers into it
     std::deque<std::vector<uint8_t>> joints_;
 
-    // Columns in stored order, so that the one-hot columns of one category meet in one pack. Reading a tuple's histogram
-    // costs its size for each member, so small data get small packs.
+    // Columns in stored order, so that the one-hot columns of one category meet in one pack. Reading a tuple's
+    // histogram costs its size for each member, so small data get small packs.
     std::unique_ptr<Pack> add_dense() {
         std::unique_ptr<Pack> pack = new_pack();
         for (size_t slot = 0; slot < layout_.dense_count(); ++slot) {
@@ -199,10 +198,11 @@ private:
         return std::make_unique<Pack>(layout_, static_cast<size_t>(std::min<int64_t>(kCodes, layout_.rows() / 8)));
     }
 
-    // Sparse columns of few codes join the open pack, then packs of their own as long as those spare additions: the one-hot
-    // columns of a category seldom make more tuples than there are columns. What joined no pack is left in `sparse`.
+    // Sparse columns of few codes join the open pack, then packs of their own as long as those spare additions: the
+    // one-hot columns of a category seldom make more tuples than there are columns. What joined no pack is left in
+    // `sparse`.
     void pack_sparse(std::unique_ptr<Pack> pack, std::vector<size_t> &sparse) {
-        constexpr int64_t few = 64;   // entries that are not worth a place
+        constexpr int64_t few = 64;  // entries that are not worth a place
         for (bool own = pack->size() == 0;; own = true) {
             std::vector<size_t> joined, left;
             for (size_t f : sparse) {

@@ -1,8 +1,8 @@
 // What is known of each block's edges without a look: the base on which the search skips blocks.
 //
-// |edge_h(d) - edge_h(d')| <= ||d - d'||_1. So a block whose best |edge| was e when it was last summed, with weights that
-// have travelled a distance s since, cannot exceed e + s now. And a column with n exceptions to its default code differs
-// from a constant by no more than 2 n times the largest weight.
+// |edge_h(d) - edge_h(d')| <= ||d - d'||_1. So a block whose best |edge| was e when it was last summed, with weights
+// that have travelled a distance s since, cannot exceed e + s now. And a column with n exceptions to its default code
+// differs from a constant by no more than 2 n times the largest weight.
 #pragma once
 
 #include "stumps_blocks.hpp"
@@ -58,8 +58,8 @@ public:
         key = std::min(key, coarse_up(peak) - odometer_);
     }
 
-    // Blocks that may reach `floor`, by descending upper bound: the first of `order()`; returns their number. A counting
-    // sort into a few classes is enough: a bound is tested again before the look.
+    // Blocks that may reach `floor`, by descending upper bound: the first of `order()`; returns their number. A
+    // counting sort into a few classes is enough: a bound is tested again before the look.
     size_t sort(int64_t floor) {
         constexpr int kClasses = 64;
         floor >>= kCoarse;
@@ -86,8 +86,11 @@ public:
 
     // Blocks from here on have too few exceptions to reach `floor`, which is coarse.
     size_t reaching(int64_t floor) const {
-        auto reaches = [&](int32_t count) { return count > most_exceptions_ || constant_ + count * per_exception_ >= floor; };
-        return static_cast<size_t>(std::partition_point(exceptions_.begin(), exceptions_.end(), reaches) - exceptions_.begin());
+        auto reaches = [&](int32_t count) {
+            return count > most_exceptions_ || constant_ + count * per_exception_ >= floor;
+        };
+        return static_cast<size_t>(std::partition_point(exceptions_.begin(), exceptions_.end(), reaches) -
+                                   exceptions_.begin());
     }
 
 private:

@@ -17,7 +17,8 @@ struct Found {
 
 class StumpEngine {
 public:
-    explicit StumpEngine(const StumpArrays &arrays) : layout(arrays), blocks_(layout), bounds_(blocks_), joint_(layout, blocks_), ledger_(blocks_, layout) {
+    explicit StumpEngine(const StumpArrays &arrays)
+        : layout(arrays), blocks_(layout), bounds_(blocks_), joint_(layout, blocks_), ledger_(blocks_, layout) {
         q_.assign(static_cast<size_t>(layout.rows()), 0);
         row_sums_.resize(static_cast<size_t>(chunk_count(layout.rows())));
         peak_.assign(blocks_.member_count(), 0);
@@ -108,12 +109,12 @@ private:
     std::vector<uint32_t> stamp_, judged_;  // the call in which a block was last looked at, or judged by the filter
     StumpFilter filter_;
     bool filtered_ = false;  // in the last call
-    bool at_once_ = false;   // whether the next call looks at all blocks together
+    bool at_once_ = false;  // whether the next call looks at all blocks together
     std::vector<Judged> columns_;
     std::vector<int64_t> rough_;
     std::vector<int32_t> batch_, dense_batch_, sparse_batch_;
     std::vector<int64_t> peak_;  // of a member, when last looked at
-    std::vector<Spot> spot_;     // of a feature: the first hypothesis that ties with its best
+    std::vector<Spot> spot_;  // of a feature: the first hypothesis that ties with its best
     std::vector<std::vector<int64_t>> cells_;  // one workspace for each thread
     std::vector<Found> found_;
     int64_t looked_ = 0, summed_ = 0;  // features
@@ -148,8 +149,8 @@ private:
 
     // ---- order --------------------
 
-    // Looks at batches: large enough to share a tile or to feed the threads, small enough that a threshold raised by one
-    // batch spares part of the next. The bounds of judged blocks are sharp: the first is most likely the best.
+    // Looks at batches: large enough to share a tile or to feed the threads, small enough that a threshold raised by
+    // one batch spares part of the next. The bounds of judged blocks are sharp: the first is most likely the best.
     void walk(size_t count, int threads) {
         bool serial = threads == 1 && layout.rows() <= kTallRows;
         int64_t budget = serial ? 2 * layout.rows() : std::max(2 * layout.rows(), 4 * kWorthThreads);
@@ -172,8 +173,8 @@ private:
         }
     }
 
-    // Batches read the rows' weights from memory each time: where the last call could have spared few blocks, all go over
-    // the rows together.
+    // Batches read the rows' weights from memory each time: where the last call could have spared few blocks, all go
+    // over the rows together.
     void look_at_all(size_t count, int threads) {
         batch_.clear();
         for (size_t k = 0; k < count; ++k) batch_.push_back(bounds_.order()[k].block);
@@ -190,11 +191,12 @@ private:
 
     // ---- rough edges ----
     bool worth_filter(size_t survivors) const {
-        return std::min(survivors, blocks_.plain_count()) >= (layout.rows() <= kTallRows ? kWorthFilter : 4 * kWorthFilter);
+        return std::min(survivors, blocks_.plain_count()) >=
+               (layout.rows() <= kTallRows ? kWorthFilter : 4 * kWorthFilter);
     }
 
-    // Sharpens the upper bounds of the plain dense blocks among the first `count` in the order, eight at a time. Where only
-    // one hypothesis is wanted, a rough edge that surely is reached spares blocks with lower bounds.
+    // Sharpens the upper bounds of the plain dense blocks among the first `count` in the order, eight at a time. Where
+    // only one hypothesis is wanted, a rough edge that surely is reached spares blocks with lower bounds.
     void judge(size_t count, bool only_one, int threads) {
         size_t groups_at_once = filter_.work() * kGroup * threads >= kWorthThreads ? static_cast<size_t>(threads) : 1;
         int64_t floor = ranking_.threshold();
@@ -259,8 +261,7 @@ private:
         int64_t floor = ranking_.threshold();
         if (tall)
             for (size_t k = 0; k < dense_batch_.size(); k += kPanel) look_tall(k, dense_threads, floor);
-        else
-            look_short(dense_threads, floor);
+        else look_short(dense_threads, floor);
         look_sparse(sparse_threads, floor);
         for (size_t k = 0; k < count; ++k) record(batch[k]);
     }
@@ -309,11 +310,13 @@ private:
         int planes = one_plane ? 1 : kPlanes;
         clear_cells(cells, planes, a.bins);
         if (count == 2) clear_cells(cells + kHistogram, planes, b.bins);
-        add_columns(a.codes, count == 2 ? b.codes : nullptr, q_.data(), layout.rows(), planes, cells, cells + kHistogram);
+        add_columns(a.codes, count == 2 ? b.codes : nullptr, q_.data(), layout.rows(), planes, cells,
+                    cells + kHistogram);
         return planes;
     }
 
-    // Many rows: a task is a tile of rows for a panel of blocks, summed by each thread for itself and joined at the end.
+    // Many rows: a task is a tile of rows for a panel of blocks, summed by each thread for itself and joined at the
+    // end.
     void look_tall(size_t first, int threads, int64_t floor) {
         size_t count = std::min(kPanel, dense_batch_.size() - first);
         const int32_t *panel = dense_batch_.data() + first;
@@ -411,10 +414,8 @@ private:
         found_.clear();
         leaders_.clear();
         ranking_.settle([this](int32_t feature, int64_t reach) {
-            if (feature < 0)
-                found_.push_back({{-1, 0, 0}, total_});
-            else
-                take(static_cast<size_t>(feature), reach);
+            if (feature < 0) found_.push_back({{-1, 0, 0}, total_});
+            else take(static_cast<size_t>(feature), reach);
         });
         std::sort(leaders_.begin(), leaders_.end());  // features of one block lead together
         leaders_.erase(std::unique(leaders_.begin(), leaders_.end()), leaders_.end());

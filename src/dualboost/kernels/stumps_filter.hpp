@@ -1,10 +1,10 @@
 // A cheap upper bound on the best edge of many columns at once, to tell which ones deserve exact sums.
 //
-// Weights are rounded to 32-bit integers, and the distance `delta` between them and the exact ones is known: a hypothesis
-// has values +-1, so its edge is off by at most delta. Rows whose weight rounds to zero are left out: towards the end of a
-// soft-margin run these are most of them. On few rows so are light ones, whose weight goes into delta: a few dozen rounds
-// of boosting make most rows light, and a column more to be summed costs little. Sums of eight columns lie side by side,
-// so that the eight scans for their extremes are one scan with vectors.
+// Weights are rounded to 32-bit integers, and the distance `delta` between them and the exact ones is known: a
+// hypothesis has values +-1, so its edge is off by at most delta. Rows whose weight rounds to zero are left out:
+// towards the end of a soft-margin run these are most of them. On few rows so are light ones, whose weight goes into
+// delta: a few dozen rounds of boosting make most rows light, and a column more to be summed costs little. Sums of
+// eight columns lie side by side, so that the eight scans for their extremes are one scan with vectors.
 #pragma once
 
 #include "stumps_sums.hpp"
@@ -137,10 +137,8 @@ public:
     void judge(const Judged *columns, size_t count, int32_t *cells, int64_t *peaks) const {
         const uint8_t *codes[kGroup];
         for (size_t f = 0; f < kGroup; ++f) codes[f] = columns[std::min(f, count - 1)].codes;
-        if (listed_)
-            add_listed(codes, rows_.data(), kept_.data(), count_, cells);
-        else
-            add_group(codes, weights_.data(), static_cast<int64_t>(weights_.size()), cells);
+        if (listed_) add_listed(codes, rows_.data(), kept_.data(), count_, cells);
+        else add_group(codes, weights_.data(), static_cast<int64_t>(weights_.size()), cells);
         // What lies right of the last cut is taken out, so that it is not mistaken for a cut of its own.
         int32_t last[kGroup], missing[kGroup], low[kGroup], high[kGroup], left[kGroup];
         int most = 0;
@@ -169,7 +167,7 @@ public:
     }
 
 private:
-    static constexpr int64_t kSmallRows = 4096;             // here the scan costs as much as the sums
+    static constexpr int64_t kSmallRows = 4096;  // here the scan costs as much as the sums
     static constexpr uint64_t kUselessDelta = uint64_t{1} << 56;  // 1/32: no column would be ruled out
 
     std::vector<int32_t> weights_, rows_, kept_;

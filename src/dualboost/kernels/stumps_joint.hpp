@@ -1,10 +1,11 @@
 // Sharp bounds for pairs of columns at half the additions of exact sums.
 //
 // The codes of a column are cut into sixteen parts, and one byte a row tells the parts of two columns: one histogram of
-// these gives both columns' sums at the boundaries of their parts. Inside a part the sums up to each cut are known from a
-// survey, a round in which all columns were summed exactly: since then they have moved by no more than the weights of the
-// part's rows have. So the slack is what travelled inside one part, not all that travelled, and most columns are ruled out.
-// An addition carries two numbers of 32 bits: the rounded weight, and how far it is from that of the survey, rounded up.
+// these gives both columns' sums at the boundaries of their parts. Inside a part the sums up to each cut are known from
+// a survey, a round in which all columns were summed exactly: since then they have moved by no more than the weights of
+// the part's rows have. So the slack is what travelled inside one part, not all that travelled, and most columns are
+// ruled out. An addition carries two numbers of 32 bits: the rounded weight, and how far it is from that of the survey,
+// rounded up.
 #pragma once
 
 #include "stumps_blocks.hpp"
@@ -133,11 +134,12 @@ private:
     static constexpr size_t kFewestColumns = 24;
     static constexpr int kFirstPause = 4, kLongestPause = 64;
     static constexpr int64_t kTileRows = 1 << 13;  // packed weights that stay in the cache while pairs go over them
-    static constexpr size_t kPanelPairs = 16;      // their histograms of 2 KB share the first-level cache with the rows
+    static constexpr size_t kPanelPairs = 16;  // their histograms of 2 KB share the first-level cache with the rows
 
     enum class Stage { away, survey, judge };  // what the next call does
 
-    // What a survey found, in units of rounded weights: for each part the extremes of the sums up to its cuts, and its sum.
+    // What a survey found, in units of rounded weights: for each part the extremes of the sums up to its cuts, and its
+    // sum.
     struct Inside {
         int64_t low[kParts], high[kParts], sum[kParts];
     };
@@ -145,7 +147,7 @@ private:
     int64_t rows_;
     const StumpBlocks &blocks_;
     std::vector<int32_t> columns_, place_;  // blocks; of a block its place in that list, or -1
-    LargeVector<uint8_t> joint_;            // pair after pair: the parts of both columns of each row
+    LargeVector<uint8_t> joint_;  // pair after pair: the parts of both columns of each row
     LargeVector<int64_t> reference_, packed_;
     std::vector<Inside> inside_;
     std::vector<std::vector<int64_t>> cells_;  // one workspace for each thread

@@ -1,11 +1,12 @@
 // What sparse columns weigh, kept from call to call: upper bounds on their edges without a visit to their entries.
 //
-// A step of a booster multiplies the weights of most rows of a class by one number, or leaves them as they are (at a cap, say).
-// So a row has an entry of whole units in one of three books: free rows of either class, whose units are worth a factor that
-// is common to the book and moves with it, and settled rows, whose worth stays. As long as a row's weight is within a small
-// share of what its units are worth, nothing is written; else the row is entered anew, which costs as many additions as it
-// has entries. Columns hold the sums of units of their rows, so what the books say of a column is off by at most that share
-// of what its free rows weigh. Factors are guesses: a bad one costs time, never a wrong bound.
+// A step of a booster multiplies the weights of most rows of a class by one number, or leaves them as they are (at a
+// cap, say). So a row has an entry of whole units in one of three books: free rows of either class, whose units are
+// worth a factor that is common to the book and moves with it, and settled rows, whose worth stays. As long as a row's
+// weight is within a small share of what its units are worth, nothing is written; else the row is entered anew, which
+// costs as many additions as it has entries. Columns hold the sums of units of their rows, so what the books say of a
+// column is off by at most that share of what its free rows weigh. Factors are guesses: a bad one costs time, never a
+// wrong bound.
 #pragma once
 
 #include "sparse_cells.hpp"
@@ -21,13 +22,13 @@ namespace ledger {
 
 enum Book : uint8_t { negative, positive, settled };
 
-constexpr double kUnit = 17179869184.0;    // a fresh unit is worth 2^34 units of 2^-61: all weights together have 2^27
-constexpr double kShare = 1.0 / 256;       // by which a free row may differ from its units
+constexpr double kUnit = 17179869184.0;  // a fresh unit is worth 2^34 units of 2^-61: all weights together have 2^27
+constexpr double kShare = 1.0 / 256;  // by which a free row may differ from its units
 constexpr double kSettledShare = 1.0 / (int64_t{1} << 40);
-constexpr double kSlack = 0.5 + 1e-6;      // units by which any row may differ: they are whole
-constexpr double kMostDrift = 4.0;         // of a factor: beyond it sums of units might overflow
-constexpr int64_t kMostRows = 1 << 24;     // with more, whole units would say little
-constexpr int64_t kFewest = 16;            // entries of a column that is worth cells
+constexpr double kSlack = 0.5 + 1e-6;  // units by which any row may differ: they are whole
+constexpr double kMostDrift = 4.0;  // of a factor: beyond it sums of units might overflow
+constexpr int64_t kMostRows = 1 << 24;  // with more, whole units would say little
+constexpr int64_t kFewest = 16;  // entries of a column that is worth cells
 
 // 1 where a row's weight is too far from what its units are worth; returns how many.
 DUALBOOST_CLONES inline int64_t mark_strays(const int64_t *q, const double *units, const uint8_t *book, int64_t n,
@@ -116,7 +117,7 @@ private:
     int patience_ = 0, pause_ = 0;
     double worth_[3] = {ledger::kUnit, ledger::kUnit, ledger::kUnit};  // of a unit, in units of 2^-61
     std::vector<int32_t> cells_;  // units in each cell: those of the three books
-    std::vector<double> units_;   // of a row; whole numbers
+    std::vector<double> units_;  // of a row; whole numbers
     std::vector<uint8_t> book_, marks_;
     std::vector<int64_t> last_;  // the weights followed before
     std::vector<double> ratios_;
@@ -195,8 +196,7 @@ private:
         double units = std::nearbyint(std::fabs(static_cast<double>(q)) / worth_[to]);
         int32_t out = signed_units(from, own, units_[i]), in = signed_units(to, own, units);
         int32_t *old_cells = cells_.data() + from * places_.size(), *new_cells = cells_.data() + to * places_.size();
-        if (from == to)
-            places_.each(row, [&, change = in - out](int32_t cell) { new_cells[cell] += change; });
+        if (from == to) places_.each(row, [&, change = in - out](int32_t cell) { new_cells[cell] += change; });
         else
             places_.each(row, [&](int32_t cell) {
                 old_cells[cell] -= out;
@@ -235,8 +235,8 @@ public:
         return ledger_->follow(q);
     }
 
-    // Sharpens the bounds of sparse columns; returns what the answer must reach, at least `floor`. The columns with most
-    // entries come first: what they surely reach, where only one hypothesis is wanted, spares the others.
+    // Sharpens the bounds of sparse columns; returns what the answer must reach, at least `floor`. The columns with
+    // most entries come first: what they surely reach, where only one hypothesis is wanted, spares the others.
     int64_t sharpen(StumpBounds &bounds, int64_t total, int64_t floor, bool only_one) const {
         constexpr int32_t run = 128;
         for (int32_t b = 0; static_cast<size_t>(b) < bounds.reaching(floor >> kCoarse);)

@@ -42,8 +42,8 @@ public:
 
     int64_t largest() const { return candidates_.front().peak; }
 
-    // take(feature, reach) for each place, best first: the lowest index among all groups that tie with the best one left,
-    // and `reach` is what a hypothesis must have to tie with it.
+    // take(feature, reach) for each place, best first: the lowest index among all groups that tie with the best one
+    // left, and `reach` is what a hypothesis must have to tie with it.
     template <class Take> void settle(const Take &take) {
         sort_candidates();
         waiting_.clear();

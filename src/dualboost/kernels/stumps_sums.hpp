@@ -8,10 +8,8 @@ namespace dualboost {
 
 // Runs work(worker) for each worker; each takes its own workspace and draws tasks from a shared counter.
 template <class Work> void with_workers(int threads, const Work &work) {
-    if (threads == 1)
-        work(0);
-    else
-        parallel(threads, threads, work);
+    if (threads == 1) work(0);
+    else parallel(threads, threads, work);
 }
 
 // Weights are held as integers in units of 2^-61: sums are exact, so neither threads nor order can change an answer.
@@ -19,10 +17,10 @@ constexpr int kFixedBits = 61;
 constexpr double kFixedOne = 2305843009213693952.0;  // 2^61
 
 struct RowSums {
-    int64_t total = 0;      // sum of y_i d_i
+    int64_t total = 0;  // sum of y_i d_i
     int64_t travelled = 0;  // sum of |change of y_i d_i| since the call before
     int64_t high = 0, low = 0;  // sum of d_i as high * 2^32 + low, which cannot overflow
-    int64_t bad = 0;        // weights that are negative, above one, or not numbers
+    int64_t bad = 0;  // weights that are negative, above one, or not numbers
 
     // Bad weights may overflow; they are refused after the sum.
     void add(const RowSums &other) {
@@ -136,12 +134,9 @@ DUALBOOST_INLINE void add_two(const uint8_t *codes_a, const uint8_t *codes_b, co
 // With 1, 2 or kPlanes planes; fewer may be used. The second column may be absent (null).
 DUALBOOST_INLINE void add_columns(const uint8_t *a, const uint8_t *b, const int64_t *q, int64_t n, int planes,
                                   int64_t *cells_a, int64_t *cells_b) {
-    if (b == nullptr)
-        planes == kPlanes ? add_one<kPlanes>(a, q, n, cells_a) : add_one<1>(a, q, n, cells_a);
-    else if (planes == kPlanes)
-        add_two<kPlanes>(a, b, q, n, cells_a, cells_b);
-    else
-        planes == 1 ? add_two<1>(a, b, q, n, cells_a, cells_b) : add_two<2>(a, b, q, n, cells_a, cells_b);
+    if (b == nullptr) planes == kPlanes ? add_one<kPlanes>(a, q, n, cells_a) : add_one<1>(a, q, n, cells_a);
+    else if (planes == kPlanes) add_two<kPlanes>(a, b, q, n, cells_a, cells_b);
+    else planes == 1 ? add_two<1>(a, b, q, n, cells_a, cells_b) : add_two<2>(a, b, q, n, cells_a, cells_b);
 }
 
 // Cells that a column with codes 0..bins-1 (and 255 if some are missing) can touch.
@@ -222,8 +217,9 @@ struct Extent {
     int64_t low, high;  // of the sums left of each cut
 };
 
-// Turns cells 0..cuts into running sums and returns their extent over the cuts. A running sum is one long chain of adds:
-// four quarters run side by side, and the pass that adds what lies left of each quarter finds the extent, in vectors.
+// Turns cells 0..cuts into running sums and returns their extent over the cuts. A running sum is one long chain of
+// adds: four quarters run side by side, and the pass that adds what lies left of each quarter finds the extent, in
+// vectors.
 DUALBOOST_CLONES static Extent accumulate(int64_t *cells, int cuts) {
     int64_t low = std::numeric_limits<int64_t>::max(), high = std::numeric_limits<int64_t>::min(), base = 0;
     int quarter = cuts >= 32 ? cuts / 4 : 0;
@@ -258,8 +254,8 @@ DUALBOOST_CLONES static Extent accumulate(int64_t *cells, int cuts) {
 DUALBOOST_INLINE int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
 
 // The largest |edge| of one feature from its running sums. With L the sum left of a cut and missing rows (sum M) on the
-// left as well, the edge is total - 2 M - 2 L; with missing rows on the right total - 2 L, where L may also be everything
-// present.
+// left as well, the edge is total - 2 M - 2 L; with missing rows on the right total - 2 L, where L may also be
+// everything present.
 DUALBOOST_INLINE int64_t peak_edge(const int64_t *sums, Extent left, int cuts, bool missing, int64_t total) {
     if (!missing) return std::max(magnitude(total - 2 * left.low), magnitude(total - 2 * left.high));
     int64_t peak = magnitude(total - 2 * sums[cuts]);

@@ -133,7 +133,8 @@ template <class Work> void SubsetSearch::over_rows(int threads, const Work &work
 // ---- Python --------------------
 
 void bind_subsets(nb::module_ &m) {
-    nb::class_<SubsetSearch> search(m, "SubsetSearch", "The best subsets of categories, exactly, for given row weights.");
+    nb::class_<SubsetSearch> search(m, "SubsetSearch",
+                                    "The best subsets of categories, exactly, for given row weights.");
     take_arrays(search);
     search
         .def("best", &SubsetSearch::best, nb::arg("d").noconvert(), nb::arg("k") = 1, nb::arg("threads") = 1,

@@ -15,7 +15,7 @@ class SubsetEngine;
 struct BestSubset {
     int32_t feature;  // -1 is the constant +1
     CodeMask mask;
-    double edge;   // signed
+    double edge;  // signed
     double bound;  // no subset has a larger |edge|
 };
 

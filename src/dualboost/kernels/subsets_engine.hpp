@@ -1,8 +1,9 @@
 // The search for the best subsets of categories: which columns to sum, and which to skip without changing the answer.
 //
-// A hypothesis is +1 on a subset of a column's codes and -1 on the others; a missing value is a code of its own. With s_c
-// the sum of y_i d_i over the rows of code c, the largest |edge| of a column is the sum of |s_c|: the codes with positive
-// sums against the rest. So one histogram settles a column, and what bounds the edges of stumps bounds these too.
+// A hypothesis is +1 on a subset of a column's codes and -1 on the others; a missing value is a code of its own. With
+// s_c the sum of y_i d_i over the rows of code c, the largest |edge| of a column is the sum of |s_c|: the codes with
+// positive sums against the rest. So one histogram settles a column, and what bounds the edges of stumps bounds these
+// too.
 #pragma once
 
 #include "code_sums.hpp"
@@ -14,8 +15,8 @@ namespace dualboost {
 
 struct Subset {
     int32_t feature;  // -1 is the constant +1
-    CodeMask mask;    // where the hypothesis is +1; never holds code 0
-    int64_t edge;     // signed
+    CodeMask mask;  // where the hypothesis is +1; never holds code 0
+    int64_t edge;  // signed
 };
 
 class SubsetEngine {
@@ -52,8 +53,8 @@ public:
         trust();
     }
 
-    // Finds the best subset of each of the k best columns under the loaded weights, best first; the constant counts as a
-    // column before all others.
+    // Finds the best subset of each of the k best columns under the loaded weights, best first; the constant counts as
+    // a column before all others.
     void best(size_t k, int threads) {
         looked_ = 0;
         std::fill(seen_.begin(), seen_.end(), uint8_t{0});
@@ -74,7 +75,8 @@ public:
         answer();
     }
 
-    // Calls use(place of the column, in the order of features; its sums under the loaded weights) for all. Returns the largest |edge|.
+    // Calls use(place of the column, in the order of features; its sums under the loaded weights) for all. Returns the
+    // largest |edge|.
     template <class Use> int64_t all_sums(int threads, const Use &use) {
         ranking_.start(1);
         batch_.resize(blocks_.size());
@@ -96,17 +98,17 @@ public:
     const StumpBlocks &blocks() const { return blocks_; }
 
 private:
-    static constexpr size_t kPanel = 16;           // columns that share a tile of rows
-    static constexpr int64_t kTile = 1 << 14;      // rows whose weights stay in the second-level cache
+    static constexpr size_t kPanel = 16;  // columns that share a tile of rows
+    static constexpr int64_t kTile = 1 << 14;  // rows whose weights stay in the second-level cache
     static constexpr int64_t kFewRows = 1 << 12;
-    static constexpr int64_t kWorth = 1 << 18;     // additions below which threads do not pay
+    static constexpr int64_t kWorth = 1 << 18;  // additions below which threads do not pay
 
     const StumpBlocks blocks_;
     StumpBounds bounds_;
     FixedWeights weights_;
     bool sound_ = true;  // false while q may hold weights that were refused
     std::vector<uint8_t> seen_;
-    std::vector<int64_t> sums_;   // of each member by code, as of its last look
+    std::vector<int64_t> sums_;  // of each member by code, as of its last look
     std::vector<int32_t> place_;  // of a feature among the members
     std::vector<int32_t> leaders_, batch_, dense_;
     std::vector<std::vector<int64_t>> cells_;  // one workspace for each thread
@@ -176,7 +178,8 @@ private:
         }
     }
 
-    // Of the pair of columns that the j-th of a panel belongs to. Clearing and joining several costs as much as a few thousand rows.
+    // Of the pair of columns that the j-th of a panel belongs to. Clearing and joining several costs as much as a few
+    // thousand rows.
     int planes_of(const int32_t *panel, size_t count, size_t j) const {
         size_t a = j & ~size_t{1}, b = std::min(a + 1, count - 1);
         bool crowded = blocks_[panel[a]].crowded() || blocks_[panel[b]].crowded();

@@ -10,7 +10,8 @@ constexpr int64_t kWorthTreeThreads = 1 << 18;
 
 // For each chunk of rows work = make(), then work(begin, rows, codes of each used feature) for each of its blocks.
 template <class Make>
-void over_blocks(const TreeLayout &layout, const std::vector<int32_t> &used, size_t trees, int threads, const Make &make) {
+void over_blocks(const TreeLayout &layout, const std::vector<int32_t> &used, size_t trees, int threads,
+                 const Make &make) {
     int64_t rows = layout.layout.rows();
     int several = rows * static_cast<int64_t>(trees + 1) >= kWorthTreeThreads ? threads : 1;
     parallel(chunk_count(rows), several, [&](int64_t chunk) {

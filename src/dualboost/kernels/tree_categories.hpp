@@ -11,7 +11,7 @@ struct Split {
     Stump stump{-1, 0, 0};
     LabelSums left{};
     double gain = 0.0;  // by the criterion, or of the edge
-    CodeMask mask{};    // of categories, where the cut is -1
+    CodeMask mask{};  // of categories, where the cut is -1
 
     bool exists() const { return stump.feature >= 0; }
     TreeNode node() const { return {stump.feature, stump.cut, stump.missing_right, mask}; }
@@ -28,8 +28,8 @@ DUALBOOST_CLONES static void shares_of(const int64_t *positive, const int64_t *n
     }
 }
 
-// Categories in the order of their share of label +1: of all subsets, the best by a concave criterion are the first ones
-// in this order (Breiman, Friedman, Olshen and Stone, 1984), and so are the best by the edge.
+// Categories in the order of their share of label +1: of all subsets, the best by a concave criterion are the first
+// ones in this order (Breiman, Friedman, Olshen and Stone, 1984), and so are the best by the edge.
 class CategoryOrder {
 public:
     // The sums by code; the codes follow each other without gaps, missing last.
@@ -71,9 +71,9 @@ public:
         return split;
     }
 
-    // The first split in the order whose edge ties with the largest, without the order: it ends with the last category in
-    // which label -1 is heavier. Only where each of those is needed, and the caller knows that the constant does not tie.
-    // Their shares are then below 1/2 after rounding, too, and the shares of the others are not.
+    // The first split in the order whose edge ties with the largest, without the order: it ends with the last category
+    // in which label -1 is heavier. Only where each of those is needed, and the caller knows that the constant does not
+    // tie. Their shares are then below 1/2 after rounding, too, and the shares of the others are not.
     bool split_by_signs(int32_t feature, const LabelSums &whole, Split &split) {
         shares_of(positive_, negative_, count_, whole, shares_);
         int64_t closest = std::numeric_limits<int64_t>::min();

@@ -18,8 +18,8 @@ DUALBOOST_INLINE double impurity(int64_t positive, int64_t negative) {
     return std::sqrt(static_cast<double>(positive) * static_cast<double>(negative));
 }
 
-// The extent of the edges left of the first `cuts` cuts. A split has the edge max(|all|, |all - 2 left|), so the lowest and
-// the highest know the largest, on whichever side the missing values are.
+// The extent of the edges left of the first `cuts` cuts. A split has the edge max(|all|, |all - 2 left|), so the lowest
+// and the highest know the largest, on whichever side the missing values are.
 DUALBOOST_CLONES static Extent extent_of(const int64_t *positive, const int64_t *negative, int cuts) {
     Extent left{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
     for (int cut = 0; cut < cuts; ++cut) {
@@ -44,15 +44,15 @@ DUALBOOST_CLONES static int64_t sum_of_edges(const int64_t *positive, const int6
 // into the low bits of a double, and of the three numbers that are added only the last sum rounds.
 DUALBOOST_INLINE double as_double(int64_t value) {
     uint64_t low = (static_cast<uint64_t>(value) & 0xffffffffu) | 0x4330000000000000u;  // 2^52 + low
-    uint64_t high = (static_cast<uint64_t>(value) >> 32) | 0x4530000000000000u;         // 2^84 + 2^32 high
+    uint64_t high = (static_cast<uint64_t>(value) >> 32) | 0x4530000000000000u;  // 2^84 + 2^32 high
     double low_part, high_part;
     std::memcpy(&low_part, &low, 8);
     std::memcpy(&high_part, &high, 8);
     return (high_part - 19342813118337666422669312.0) + low_part;  // 2^84 + 2^52
 }
 
-// The lowest criterion of the first `count` cuts, whose left sides gain `more`, to within kRoughShare of the weight of the
-// node. A split without weight on one side has the criterion of the whole node, which no split exceeds.
+// The lowest criterion of the first `count` cuts, whose left sides gain `more`, to within kRoughShare of the weight of
+// the node. A split without weight on one side has the criterion of the whole node, which no split exceeds.
 constexpr double kRoughShare = 1.0 / (1 << 21);
 
 DUALBOOST_CLONES static float rough_cost_of(const int64_t *positive, const int64_t *negative, int count, LabelSums more,
@@ -75,8 +75,8 @@ DUALBOOST_CLONES static float rough_cost_of(const int64_t *positive, const int64
     return lowest;
 }
 
-// The same to the bit: those of one cut after the other, but first all become doubles, then several roots are taken side
-// by side.
+// The same to the bit: those of one cut after the other, but first all become doubles, then several roots are taken
+// side by side.
 DUALBOOST_CLONES static double lowest_cost_of(const int64_t *positive, const int64_t *negative, int count,
                                               LabelSums more, LabelSums whole) {
     constexpr int kLanes = 8;

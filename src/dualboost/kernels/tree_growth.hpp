@@ -6,7 +6,7 @@
 namespace dualboost {
 
 struct TreeLimits {
-    int depth;       // splits on a path
+    int depth;  // splits on a path
     int64_t leaves;  // in all
 
     bool only_depth() const { return depth < 62 && (int64_t{1} << depth) <= leaves; }
@@ -15,7 +15,7 @@ struct TreeLimits {
 
 struct GrownTree {
     std::vector<TreeNode> nodes;  // in preorder; the first leaf votes -1, unless the tree is the constant +1
-    int64_t edge = 0;             // signed
+    int64_t edge = 0;  // signed
 
     void turn() {
         for (TreeNode &node : nodes)
@@ -42,9 +42,8 @@ inline std::vector<GrownTree> in_order(std::vector<GrownTree> trees) {
     for (GrownTree &tree : trees)
         if (std::none_of(kept.begin(), kept.end(), [&](const GrownTree &known) { return known.same(tree); }))
             kept.push_back(std::move(tree));
-    std::stable_sort(kept.begin() + 1, kept.end(), [](const GrownTree &a, const GrownTree &b) {
-        return magnitude(a.edge) > magnitude(b.edge);
-    });
+    std::stable_sort(kept.begin() + 1, kept.end(),
+                     [](const GrownTree &a, const GrownTree &b) { return magnitude(a.edge) > magnitude(b.edge); });
     return kept;
 }
 
@@ -54,8 +53,8 @@ struct GrowingNode {
     int depth = 0;
     int64_t begin = 0, positives = 0, negatives = 0;
     std::vector<int64_t> cells;  // empty where they are no longer needed
-    Split plan;                  // to go on below
-    Split twig;                  // to end with
+    Split plan;  // to go on below
+    Split twig;  // to end with
     int32_t left = -1, right = -1;
     bool ends_in_twig = false;
 
@@ -343,9 +342,7 @@ private:
         tree.edge += vote * sums.edge();
     }
 
-    static int vote_of(const LabelSums &sums, int usual) {
-        return sums.edge() == 0 ? usual : sums.edge() > 0 ? 1 : -1;
-    }
+    static int vote_of(const LabelSums &sums, int usual) { return sums.edge() == 0 ? usual : sums.edge() > 0 ? 1 : -1; }
 };
 
 }  // namespace dualboost

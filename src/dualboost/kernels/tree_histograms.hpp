@@ -16,12 +16,13 @@ struct NodeRows {
 };
 
 constexpr int64_t kTreeTile = 1 << 13;  // rows whose numbers and weights stay in the second-level cache
-constexpr size_t kTreePanel = 16;       // columns that go over a tile together
+constexpr size_t kTreePanel = 16;  // columns that go over a tile together
 
 // Several columns at once: each row number and weight is loaded once for all of them, and an add to one histogram does
 // not wait for the add before it.
 template <int columns>
-static void add_codes(const uint8_t *const *codes, const int32_t *rows, const int64_t *weights, int64_t n, int64_t *cells) {
+static void add_codes(const uint8_t *const *codes, const int32_t *rows, const int64_t *weights, int64_t n,
+                      int64_t *cells) {
     const uint8_t *column[columns];
     for (int c = 0; c < columns; ++c) column[c] = codes[c];
     int64_t i = 0;
@@ -99,10 +100,8 @@ private:
     }
 
     void use(Cells more) {
-        if (!used_.empty() && used_.back().first + used_.back().count == more.first)
-            used_.back().count += more.count;
-        else
-            used_.push_back(more);
+        if (!used_.empty() && used_.back().first + used_.back().count == more.first) used_.back().count += more.count;
+        else used_.push_back(more);
     }
 
     template <class Work> void for_used(const Work &work) const {
@@ -121,7 +120,8 @@ private:
     void add_exceptions(const int32_t *rows, const int64_t *weights, int64_t n, int64_t *plane) const {
         for (int64_t i = 0; i < n; ++i) {
             const int32_t *end = layout_.exceptions_end(rows[i]);
-            for (const int32_t *cell = layout_.exceptions_begin(rows[i]); cell != end; ++cell) plane[*cell] += weights[i];
+            for (const int32_t *cell = layout_.exceptions_begin(rows[i]); cell != end; ++cell)
+                plane[*cell] += weights[i];
         }
     }
 };

@@ -43,7 +43,9 @@ public:
     const std::vector<int32_t> &by_label() const { return by_label_; }
 
     // The cells of a row's exceptions, in the order of the blocks.
-    const int32_t *exceptions_begin(int64_t row) const { return exceptions_.data() + row_start_[static_cast<size_t>(row)]; }
+    const int32_t *exceptions_begin(int64_t row) const {
+        return exceptions_.data() + row_start_[static_cast<size_t>(row)];
+    }
     const int32_t *exceptions_end(int64_t row) const { return exceptions_begin(row + 1); }
 
     int64_t cell_of(size_t block, int code) const {

@@ -75,7 +75,8 @@ public:
         used.erase(std::unique(used.begin(), used.end()), used.end());
         for (TreeNode &node : nodes_)
             if (!node.leaf())
-                node.feature = static_cast<int32_t>(std::lower_bound(used.begin(), used.end(), node.feature) - used.begin());
+                node.feature =
+                    static_cast<int32_t>(std::lower_bound(used.begin(), used.end(), node.feature) - used.begin());
         return used;
     }
 
@@ -131,8 +132,7 @@ DUALBOOST_CLONES static void part_sides(const uint8_t *right, int n, uint8_t *he
 
 DUALBOOST_CLONES static void twig_sides(const uint8_t *right, uint8_t flip, int n, const uint8_t *here,
                                         uint8_t *positive) {
-    for (int i = 0; i < n; ++i)
-        positive[i] = static_cast<uint8_t>(positive[i] | (here[i] & (right[i] ^ flip)));
+    for (int i = 0; i < n; ++i) positive[i] = static_cast<uint8_t>(positive[i] | (here[i] & (right[i] ^ flip)));
 }
 
 DUALBOOST_CLONES static void join_mask(const uint8_t *here, int n, uint8_t *positive) {
@@ -181,19 +181,15 @@ private:
 
     void part(const TreeNode &node, const uint8_t *const *codes, int n, uint8_t *top) {
         const uint8_t *column = codes[node.feature];
-        if (node.by_mask())
-            part_sides(right_of(column, node.mask, n), n, top, top + kTreeBlock);
-        else
-            part_mask(column, static_cast<uint8_t>(node.cut), node.last(), n, top, top + kTreeBlock);
+        if (node.by_mask()) part_sides(right_of(column, node.mask, n), n, top, top + kTreeBlock);
+        else part_mask(column, static_cast<uint8_t>(node.cut), node.last(), n, top, top + kTreeBlock);
     }
 
     void end(const TreeNode &node, uint8_t flip, const uint8_t *const *codes, int n, const uint8_t *here,
              uint8_t *positive) {
         const uint8_t *column = codes[node.feature];
-        if (node.by_mask())
-            twig_sides(right_of(column, node.mask, n), flip, n, here, positive);
-        else
-            twig_mask(column, static_cast<uint8_t>(node.cut), node.last(), flip, n, here, positive);
+        if (node.by_mask()) twig_sides(right_of(column, node.mask, n), flip, n, here, positive);
+        else twig_mask(column, static_cast<uint8_t>(node.cut), node.last(), flip, n, here, positive);
     }
 
     static bool twig(const TreeNode *node) {

@@ -1,9 +1,9 @@
 // The tree of two levels with the largest edge of all, by enumeration.
 //
-// For each feature at the root its codes move to the left side one after the other, and the histograms of all features on
-// the left follow; below the root either side takes its best stump. So the additions are rows x features^2 at most, not
-// rows x features x splits. What cannot win is not looked at: when rows of weight v change sides, no edge on either side
-// changes by more than v.
+// For each feature at the root its codes move to the left side one after the other, and the histograms of all features
+// on the left follow; below the root either side takes its best stump. So the additions are rows x features^2 at most,
+// not rows x features x splits. What cannot win is not looked at: when rows of weight v change sides, no edge on either
+// side changes by more than v.
 #pragma once
 
 #include "tree_growth.hpp"
@@ -27,10 +27,11 @@ DUALBOOST_CLONES static Extent subtract_sums(const int64_t *whole, const int64_t
     return {low, high};
 }
 
-// One feature below the root: the histogram of the left side, and the largest |edges| of either side when last looked at.
+// One feature below the root: the histogram of the left side, and the largest |edges| of either side when last looked
+// at.
 struct BelowRoot {
-    int64_t moved = 0;        // rows that are in the histogram
-    int64_t mass = 0;         // their weight
+    int64_t moved = 0;  // rows that are in the histogram
+    int64_t mass = 0;  // their weight
     int64_t left = 0, right;  // largest |edges|
     std::array<int64_t, kCodes> cells{};
 };
@@ -43,7 +44,7 @@ struct RootSweep {
     std::vector<int64_t> q;
     std::vector<BelowRoot> below;
     int64_t moved = 0, mass = 0, total = 0;  // of the rows on the left
-    int64_t left = 0, right = 0;             // largest |edges| at the cut that is visited
+    int64_t left = 0, right = 0;  // largest |edges| at the cut that is visited
 };
 
 class PairSearch {
@@ -75,7 +76,8 @@ public:
         ranking_.start(std::min(k, features_.size() + 1));
         ranking_.offer(-1, magnitude(weights.total()));
         known_ = k == 1 ? known - kTie : 0;
-        parallel(static_cast<int64_t>(features_.size()), threads, [&](int64_t root) { offer(static_cast<size_t>(root)); });
+        parallel(static_cast<int64_t>(features_.size()), threads,
+                 [&](int64_t root) { offer(static_cast<size_t>(root)); });
         std::vector<GrownTree> trees;
         ranking_.settle([&](int32_t feature, int64_t reach) {
             GrownTree tree = feature < 0 ? constant(weights.total()) : rebuilt(feature, reach);
@@ -93,7 +95,7 @@ private:
     std::vector<const uint8_t *> codes_;
     std::vector<uint8_t> filled_;
     const FixedWeights *weights_ = nullptr;
-    std::vector<int64_t> sums_;   // of all rows, for each feature running over its codes
+    std::vector<int64_t> sums_;  // of all rows, for each feature running over its codes
     std::vector<int64_t> peaks_;  // of all rows, the largest |edge| of each feature
     int64_t known_ = 0;
     Ranking ranking_;
@@ -165,8 +167,8 @@ private:
         return std::min(below.right + sweep.mass - below.mass, weights_->mass() - sweep.mass);
     }
 
-    // Whether the value at the sweep's place is at least `floor`; if so, left and right are exact. A feature need not be
-    // looked at if even its bound on one side, with the largest bound on the other, stays below.
+    // Whether the value at the sweep's place is at least `floor`; if so, left and right are exact. A feature need not
+    // be looked at if even its bound on one side, with the largest bound on the other, stays below.
     bool reaches(RootSweep &sweep, int64_t floor) const {
         int64_t left = magnitude(sweep.total), right = magnitude(weights_->total() - sweep.total);
         int64_t most_on_left = left, most_on_right = right;
@@ -230,18 +232,21 @@ private:
 
     // The first tree with this root, by cut and then with missing values left before right, that reaches so far.
     GrownTree rebuilt(int32_t feature, int64_t reach) const {
-        size_t root = static_cast<size_t>(std::lower_bound(features_.begin(), features_.end(), feature) - features_.begin());
+        size_t root =
+            static_cast<size_t>(std::lower_bound(features_.begin(), features_.end(), feature) - features_.begin());
         int first = kCodes;
         GrownTree tree;
         for (int missing_right = 0; missing_right <= (missing(root) ? 1 : 0); ++missing_right) {
             RootSweep sweep = started(root, missing_right);
-            walk(sweep, [&] { return reach; }, [&](int cut) {
-                if (cut >= first) return true;
-                first = cut;
-                for (size_t g = 0; g < features_.size(); ++g) look(sweep, g);
-                tree = joined({feature, cut, missing_right}, half_tree(sweep, true), half_tree(sweep, false));
-                return true;
-            });
+            walk(
+                sweep, [&] { return reach; },
+                [&](int cut) {
+                    if (cut >= first) return true;
+                    first = cut;
+                    for (size_t g = 0; g < features_.size(); ++g) look(sweep, g);
+                    tree = joined({feature, cut, missing_right}, half_tree(sweep, true), half_tree(sweep, false));
+                    return true;
+                });
         }
         return tree;
     }

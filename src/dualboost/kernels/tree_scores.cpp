@@ -42,7 +42,8 @@ struct TreeModel {
             last = std::max(last, features[u]);
         }
         for (const TreeNode &node : forest.nodes())
-            require(node.leaf() || static_cast<size_t>(node.feature) < used(), "A split uses a feature that is not listed.");
+            require(node.leaf() || static_cast<size_t>(node.feature) < used(),
+                    "A split uses a feature that is not listed.");
     }
     TreeModel(const TreeModel &) = delete;  // the tables point to the forest
     TreeModel &operator=(const TreeModel &) = delete;
@@ -81,8 +82,7 @@ public:
     void scores(int n, double *out) {
         auto codes_of = [this](int i) { return [this, i](int32_t u) { return column_[static_cast<size_t>(u)][i]; }; };
         auto known = [this](int32_t u) { return model_.met_missing[static_cast<size_t>(u)] != 0; };
-        if (votes_)
-            model_.tables.scores(*votes_, column_.data(), n, out);
+        if (votes_) model_.tables.scores(*votes_, column_.data(), n, out);
         else
             for (int i = 0; i < n; ++i) out[i] = model_.tables.score(codes_of(i));
         for (int i : surprising(n)) out[i] = model_.tables.walk(codes_of(i), known);
@@ -111,7 +111,8 @@ private:
 };
 
 // Calls code(block, first row, rows) and then scores, for all blocks.
-template <class Code> void score_blocks(const TreeModel &model, int64_t rows, double *out, int threads, const Code &code) {
+template <class Code> void score_blocks(const TreeModel &model, int64_t rows, double *out, int threads,
+                                        const Code &code) {
     threads = rows * static_cast<int64_t>(model.forest.size() + 1) < (1 << 16) ? 1 : threads;
     parallel(chunk_count(rows), threads, [&](int64_t chunk) {
         CodedBlock block(model, rows);
@@ -158,14 +159,14 @@ void score_dense(const TreeModel &model, const AnyMatrix &array, const Vector<do
     if (x.rows < kFewRows)
         return score_blocks(model, x.rows, out.data(), 1, [&](CodedBlock &block, int64_t first, int n) {
             for (size_t u = 0; u < model.used(); ++u)
-                for (int i = 0; i < n; ++i) block.column(u)[i] = model.code(u, value_at(x, first + i, model.features[u]));
+                for (int i = 0; i < n; ++i)
+                    block.column(u)[i] = model.code(u, value_at(x, first + i, model.features[u]));
         });
     std::vector<CutIndex> index;
     for (size_t u = 0; u < model.used(); ++u)
         index.push_back(make_cut_index(model.cuts_of(u), model.count_of(u), x.rows, kMissing));
-    score_blocks(model, x.rows, out.data(), threads, [&](CodedBlock &block, int64_t first, int n) {
-        code_dense(model, index, x, first, n, block);
-    });
+    score_blocks(model, x.rows, out.data(), threads,
+                 [&](CodedBlock &block, int64_t first, int n) { code_dense(model, index, x, first, n, block); });
 }
 
 // ---- Sparse ----------------------------------------------------------------------------------------------------
@@ -215,12 +216,13 @@ template <class Index, class Value> void bind_sparse(nb::class_<TreeModel> &pred
 void bind_tree_scores(nb::module_ &m) {
     using namespace nb::literals;
     auto predictor = nb::class_<TreeModel>(m, "TreePredictor", "A vote of trees, ready for raw values.");
-    predictor.def(nb::init<const NodeGrid &, const Longs &, const Doubles &, const Ints &, const Longs &, const Doubles &,
-                           const Bytes &>(),
+    predictor.def(nb::init<const NodeGrid &, const Longs &, const Doubles &, const Ints &, const Longs &,
+                           const Doubles &, const Bytes &>(),
                   "nodes"_a, "start"_a, "weights"_a, "features"_a, "cut_start"_a, "cuts"_a, "met_missing"_a);
-    predictor.def("dense", &score_dense, "X"_a, "out"_a.noconvert(), "threads"_a,
-                  "out[i] = sum of weights[t] * vote of tree t on row i of X; a tree abstains on a value missing for the "
-                  "first time.");
+    predictor.def(
+        "dense", &score_dense, "X"_a, "out"_a.noconvert(), "threads"_a,
+        "out[i] = sum of weights[t] * vote of tree t on row i of X; a tree abstains on a value missing for the "
+        "first time.");
     bind_sparse<int32_t, double>(predictor);
     bind_sparse<int64_t, double>(predictor);
     bind_sparse<int32_t, float>(predictor);

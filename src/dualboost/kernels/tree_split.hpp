@@ -35,8 +35,7 @@ public:
         whole_ = whole;
         threads_ = threads;
         kept().holds = spare().holds = kNone;
-        if (in_parts())
-            return for_features([&](size_t j, Room &room) { found_[j] = best_of(j, criterion, room); });
+        if (in_parts()) return for_features([&](size_t j, Room &room) { found_[j] = best_of(j, criterion, room); });
         float lowest = HUGE_VALF;
         for (size_t j = 0; j < found_.size(); ++j) {
             found_[j] = best_of(j, criterion, spare());
@@ -61,8 +60,8 @@ public:
         return first_reaching_edge(lowest([&](size_t j) { return found_[j].edge >= best - kTie; }), best);
     }
 
-    // The split with the lowest criterion. Among equals the lowest index. Only features that nearly have it are computed in
-    // full: both that one and theirs may be off by the share of a rough cost.
+    // The split with the lowest criterion. Among equals the lowest index. Only features that nearly have it are
+    // computed in full: both that one and theirs may be off by the share of a rough cost.
     Split by_criterion() {
         double best = HUGE_VAL;
         for (const FeatureBest &found : found_) best = std::min(best, static_cast<double>(found.rough));
@@ -188,8 +187,9 @@ private:
     }
 
     Split first_reaching_cost(size_t j, double best) {
-        return first(j, impurity(whole_.positive, whole_.negative) - best, kept(),
-                     [&](const FeatureSums &sums, const LabelSums &left) { return sums.cost(left) <= best + kCostTie; });
+        return first(
+            j, impurity(whole_.positive, whole_.negative) - best, kept(),
+            [&](const FeatureSums &sums, const LabelSums &left) { return sums.cost(left) <= best + kCostTie; });
     }
 
     bool split_by_signs(size_t j, Split &split) {
@@ -232,14 +232,13 @@ private:
         const int64_t *positive = by_code(place, cells_, whole_.positive, sums.positive, sums.absent.positive);
         const int64_t *negative =
             by_code(place, cells_ + layout_.cells(), whole_.negative, sums.negative, sums.absent.negative);
-        if (categorical(j))
-            room.order.take(positive, negative, sums);
-        else
-            sums.run(positive, negative);
+        if (categorical(j)) room.order.take(positive, negative, sums);
+        else sums.run(positive, negative);
     }
 
     // The sums of one label by code, where they are or in `room`, and the weight of missing values.
-    const int64_t *by_code(const Place &place, const int64_t *plane, int64_t whole, int64_t *room, int64_t &absent) const {
+    const int64_t *by_code(const Place &place, const int64_t *plane, int64_t whole, int64_t *room,
+                           int64_t &absent) const {
         const Block &from = block(place.block);
         const int64_t *cells = plane + layout_.first_cell(place.block);
         if (place.member->code_of) {

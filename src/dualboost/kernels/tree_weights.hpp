@@ -22,7 +22,7 @@ public:
           parts_(static_cast<size_t>(chunk_count(layout.rows()))) {}
 
     const int64_t *q() const { return q_.data(); }
-    int64_t mass() const { return mass_; }    // sum of |q_i|
+    int64_t mass() const { return mass_; }  // sum of |q_i|
     int64_t total() const { return total_; }  // sum of q_i
     int64_t travelled() const { return travelled_; }  // sum of |change of q_i| by the last load
 
@@ -61,7 +61,8 @@ private:
         require(bad == 0, "d must be finite, not negative and at most one");
         double mass = static_cast<double>(static_cast<int64_t>(high)) * 4294967296.0 +
                       static_cast<double>(static_cast<int64_t>(low));
-        require(mass <= kFixedOne * (1.0 + 1e-9) + static_cast<double>(layout_.rows()), "d must not sum to more than one");
+        require(mass <= kFixedOne * (1.0 + 1e-9) + static_cast<double>(layout_.rows()),
+                "d must not sum to more than one");
         total_ = static_cast<int64_t>(total);
         travelled_ = static_cast<int64_t>(travelled);
         mass_ = static_cast<int64_t>((high << 32) + low);

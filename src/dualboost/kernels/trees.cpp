@@ -7,8 +7,8 @@
 namespace dualboost {
 
 TreeSearch::TreeSearch(const StumpArrays &arrays, std::vector<uint8_t> categorical)
-    : stored_(arrays), layout_(stored_, std::move(categorical)), contradictions_(layout_), weights_(stored_), grower_(layout_),
-      polisher_(layout_) {}
+    : stored_(arrays), layout_(stored_, std::move(categorical)), contradictions_(layout_), weights_(stored_),
+      grower_(layout_), polisher_(layout_) {}
 
 // ---- The search --------------------
 
@@ -67,8 +67,8 @@ nb::tuple TreeSearch::greedy(const Vector<const double> &d, std::pair<int, int64
             if (polish && !limits.one_split()) tree = polisher_.polished(std::move(tree), weights_, threads);
         trees = in_order(std::move(trees));
         // One split: the best stump, which is known. Else: whatever contradictions leave.
-        largest = bound(limits.one_split() ? grower_.largest_stump()
-                                           : weights_.mass() - contradictions_.lost(weights_.q()));
+        largest =
+            bound(limits.one_split() ? grower_.largest_stump() : weights_.mass() - contradictions_.lost(weights_.q()));
     }
     return as_arrays(trees, largest, layout_.any_categories());
 }
@@ -163,24 +163,27 @@ void bind_trees(nb::module_ &m) {
             "__init__",
             [](TreeSearch *self, int64_t n_rows, Vector<const int8_t> y, Vector<const int32_t> cut_counts,
                Vector<const uint8_t> has_missing, Grid<const uint8_t> dense_codes, Vector<const int32_t> dense_features,
-               Vector<const int64_t> sparse_start, Vector<const int32_t> sparse_rows, Vector<const uint8_t> sparse_codes,
-               Vector<const int32_t> sparse_features, Vector<const uint8_t> sparse_default,
-               std::optional<Vector<const uint8_t>> categorical) {
+               Vector<const int64_t> sparse_start, Vector<const int32_t> sparse_rows,
+               Vector<const uint8_t> sparse_codes, Vector<const int32_t> sparse_features,
+               Vector<const uint8_t> sparse_default, std::optional<Vector<const uint8_t>> categorical) {
                 std::vector<uint8_t> names;
                 if (categorical) names.assign(categorical->data(), categorical->data() + categorical->shape(0));
-                StumpArrays arrays{n_rows,       y,           cut_counts,   has_missing,     dense_codes,   dense_features,
-                                   sparse_start, sparse_rows, sparse_codes, sparse_features, sparse_default};
+                StumpArrays arrays{
+                    n_rows,       y,           cut_counts,   has_missing,     dense_codes,   dense_features,
+                    sparse_start, sparse_rows, sparse_codes, sparse_features, sparse_default};
                 nb::gil_scoped_release release;
                 new (self) TreeSearch(arrays, std::move(names));
             },
             nb::arg("n_rows"), nb::arg("y").noconvert(), nb::arg("cut_counts").noconvert(),
-            nb::arg("has_missing").noconvert(), nb::arg("dense_codes").noconvert(), nb::arg("dense_features").noconvert(),
-            nb::arg("sparse_start").noconvert(), nb::arg("sparse_rows").noconvert(), nb::arg("sparse_codes").noconvert(),
+            nb::arg("has_missing").noconvert(), nb::arg("dense_codes").noconvert(),
+            nb::arg("dense_features").noconvert(), nb::arg("sparse_start").noconvert(),
+            nb::arg("sparse_rows").noconvert(), nb::arg("sparse_codes").noconvert(),
             nb::arg("sparse_features").noconvert(), nb::arg("sparse_default").noconvert(),
             nb::arg("categorical").noconvert() = nb::none())
         .def("greedy", &TreeSearch::greedy, nb::arg("d").noconvert(), nb::arg("most"), nb::arg("polish") = false,
              nb::arg("k") = 1, nb::arg("threads") = 1,
-             "(nodes, start, signed edges, bound): trees of the most (depth, leaves), for the k best features at the root.")
+             "(nodes, start, signed edges, bound): trees of the most (depth, leaves), for the k best features at the "
+             "root.")
         .def("optimal", &TreeSearch::optimal, nb::arg("d").noconvert(), nb::arg("k") = 1, nb::arg("threads") = 1,
              "The same for trees of two levels: the best of all, and of each of the k best features at the root.")
         .def("column", &TreeSearch::column, nb::arg("nodes").noconvert(), nb::arg("out").noconvert(),
@@ -188,7 +191,8 @@ void bind_trees(nb::module_ &m) {
         .def("margins", &TreeSearch::margins, nb::arg("nodes").noconvert(), nb::arg("start").noconvert(),
              nb::arg("weights").noconvert(), nb::arg("out").noconvert(), nb::arg("threads") = 1,
              "out_i = sum of w_t y_i h_t(x_i).")
-        .def_prop_ro("contradictions", &TreeSearch::contradictions, "Rows that share their codes with one of the other label.");
+        .def_prop_ro("contradictions", &TreeSearch::contradictions,
+                     "Rows that share their codes with one of the other label.");
 }
 
 }  // namespace dualboost

@@ -29,7 +29,7 @@ private:
     TreeGrower grower_;
     TreePolisher polisher_;
     std::unique_ptr<PairSearch> pairs_;  // made when first asked
-    std::mutex mutex_;                   // calls from several Python threads share the workspace
+    std::mutex mutex_;  // calls from several Python threads share the workspace
 
     void check_question(const Vector<const double> &d, int64_t k, int threads) const;
     std::vector<int32_t> check_forest(Forest &forest) const;

@@ -222,18 +222,19 @@ void bind(nb::module_ &m) {
           "out"_a.noconvert(), "threads"_a = 1,
           "out_i = c_i min(1, exp(level + offset_i - eta z_i)) with sum 1, from the level `start` (NaN: unknown); "
           "returns (level, passes over z).");
-    m.def("entropic_select", &entropic_select, "z"_a.noconvert(), "eta"_a, "caps"_a.noconvert(),
-          "offset"_a.noconvert(), "out"_a.noconvert(), "The same by selection in expected linear time; returns level.");
+    m.def("entropic_select", &entropic_select, "z"_a.noconvert(), "eta"_a, "caps"_a.noconvert(), "offset"_a.noconvert(),
+          "out"_a.noconvert(), "The same by selection in expected linear time; returns level.");
     m.def("average_lowest", &average_lowest, "v"_a.noconvert(), "caps"_a.noconvert(), "centre"_a, "width"_a,
           "threads"_a = 1,
           "(min <d, v> over 0 <= d <= caps with sum 1, its threshold), looking first within centre +- width.");
     m.def("vertex", &vertex, "v"_a.noconvert(), "caps"_a.noconvert(), "out"_a.noconvert(),
           "The minimiser itself: full caps on the smallest v, at most one fraction, ties to the lowest index.");
     m.def("euclidean", &euclidean, "z"_a.noconvert(), "caps"_a.noconvert(), "start"_a, "out"_a.noconvert(),
-          "threads"_a = 1, "out_i = clip(z_i - tau, 0, c_i) with sum 1, from the guess `start` (NaN: unknown); "
+          "threads"_a = 1,
+          "out_i = clip(z_i - tau, 0, c_i) with sum 1, from the guess `start` (NaN: unknown); "
           "returns tau.");
-    m.def("euclidean_of_copies", &euclidean_of_copies, "z"_a.noconvert(), "caps"_a.noconvert(),
-          "copies"_a.noconvert(), "start"_a, "out"_a.noconvert(), "threads"_a = 1,
+    m.def("euclidean_of_copies", &euclidean_of_copies, "z"_a.noconvert(), "caps"_a.noconvert(), "copies"_a.noconvert(),
+          "start"_a, "out"_a.noconvert(), "threads"_a = 1,
           "The same where a row stands for copies: the sum of copies_i * out_i is 1.");
     bind_columns<int8_t>(m);
     bind_columns<double>(m);

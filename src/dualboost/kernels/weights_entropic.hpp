@@ -64,8 +64,8 @@ DUALBOOST_INLINE void measure_lanes(const double *z, int width, double eta2, dou
     }
 }
 
-DUALBOOST_INLINE void measure_lanes(const double *z, const double *weight, const double *offset, int width,
-                                    double eta2, double anchor, double low, double high, double *__restrict x,
+DUALBOOST_INLINE void measure_lanes(const double *z, const double *weight, const double *offset, int width, double eta2,
+                                    double anchor, double low, double high, double *__restrict x,
                                     EntropicLanes &lanes) {
     for (int l = 0; l < width; ++l) {
         double power = eta2 * (anchor - z[l]) + kLog2e * offset[l];
@@ -111,9 +111,9 @@ DUALBOOST_CLONES inline int64_t measure_plain(const double *z, int64_t n, double
 }
 
 // A stretch of rows in general; `kept_weight` receives the weights of the collected rows.
-DUALBOOST_CLONES inline int64_t measure_general(const double *z, PerRow weights, PerRow offsets, int64_t n,
-                                                double eta2, double anchor, double low, double high, double *x,
-                                                double *kept_x, double *kept_weight, EntropicMass *mass) {
+DUALBOOST_CLONES inline int64_t measure_general(const double *z, PerRow weights, PerRow offsets, int64_t n, double eta2,
+                                                double anchor, double low, double high, double *x, double *kept_x,
+                                                double *kept_weight, EntropicMass *mass) {
     Blocks weight(weights), offset(offsets);
     EntropicLanes lanes;
     int64_t kept = 0, j = 0;
@@ -242,7 +242,7 @@ inline std::optional<double> solve_band(const Band &band, double scale) {
 // a pivot, and decide one side by the sum at the level that brings the pivot just to its cap. Reorders its arguments.
 inline double select_level(double *keys, double *weights, double scale, int64_t n) {
     double capped = 0, lowest_capped = kInfinity;  // decided: at their cap
-    double free = 0, highest_free = -kInfinity;    // decided: below; their mass relative to the highest of their keys
+    double free = 0, highest_free = -kInfinity;  // decided: below; their mass relative to the highest of their keys
     Lottery lottery;
     while (n > 0) {
         double pivot = pivot_of(keys, n, lottery);
@@ -305,8 +305,8 @@ inline void gather_chunk(const Entropic &p, int64_t begin, int64_t end, double a
         int64_t n = std::min(kStretch, end - begin);
         part.x.reserve(n);
         if (p.plain()) {
-            part.x.grow(measure_plain(p.z + begin, n, eta2, anchor, low, high, out + begin, part.x.end(),
-                                      &part.outside));
+            part.x.grow(
+                measure_plain(p.z + begin, n, eta2, anchor, low, high, out + begin, part.x.end(), &part.outside));
             continue;
         }
         part.weight.reserve(n);

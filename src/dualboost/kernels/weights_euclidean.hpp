@@ -110,8 +110,7 @@ DUALBOOST_CLONES inline void euclidean_weigh(const double *t, PerRow weights, Pe
     Blocks weight(weights), copies(counts);
     EuclideanLanes lanes;
     int64_t j = 0;
-    for (; j + kLanes <= n; j += kLanes)
-        weigh_lanes(t + j, weight.at(j), copies.at(j), kLanes, scale, shift, lanes);
+    for (; j + kLanes <= n; j += kLanes) weigh_lanes(t + j, weight.at(j), copies.at(j), kLanes, scale, shift, lanes);
     weigh_lanes(t + j, weight.at(j), copies.at(j), static_cast<int>(n - j), scale, shift, lanes);
     *mass = lanes.sums(0);
 }
@@ -196,9 +195,8 @@ inline std::optional<double> solve_shift(const EuclideanBand &band, double scale
 inline double euclidean_write_all(const Euclidean &p, double base, double shift, double *out) {
     std::vector<double> parts(static_cast<size_t>(chunk_count(p.m)));
     over_chunks(p.m, p.threads, [&](int64_t k, int64_t begin, int64_t n) {
-        parts[static_cast<size_t>(k)] =
-            euclidean_write(p.z + begin, p.caps.weight.from(begin), p.copies.from(begin), n, p.caps.scale, base, shift,
-                            out + begin);
+        parts[static_cast<size_t>(k)] = euclidean_write(p.z + begin, p.caps.weight.from(begin), p.copies.from(begin), n,
+                                                        p.caps.scale, base, shift, out + begin);
     });
     double sum = 0;
     for (double part : parts) sum += part;
@@ -269,8 +267,8 @@ inline double sampled_tau(const Euclidean &p) {
         low = std::min(low, t[k] - weight[k]);
         high = std::max(high, t[k]);
     }
-    EuclideanBand band{t.data(), {weight.data(), 1.0}, {copies.data(), 1.0},
-                       {{0, 0, 0, 0, static_cast<int64_t>(rows.size())}}, {}};
+    EuclideanBand band{
+        t.data(), {weight.data(), 1.0}, {copies.data(), 1.0}, {{0, 0, 0, 0, static_cast<int64_t>(rows.size())}}, {}};
     return base + solve_shift(band, 1.0, p.caps.total / mass, low, high).value_or(0.0);
 }
 

@@ -79,7 +79,8 @@ inline void gather_piece(const double *v, PerRow weight, int64_t n, double low, 
 
 // All pieces in order. What may be most of the rows is held once: room for as many as there are, and a large piece goes
 // as soon as it has been read.
-inline void join_pieces(std::vector<Bracket> &pieces, const std::vector<LowestMass> &parts, double scale, Bracket &all) {
+inline void join_pieces(std::vector<Bracket> &pieces, const std::vector<LowestMass> &parts, double scale,
+                        Bracket &all) {
     auto append = [](std::vector<double> &to, std::vector<double> &from) {
         to.insert(to.end(), from.begin(), from.end());
         if (from.capacity() > kChunk / 2) std::vector<double>().swap(from);
@@ -183,9 +184,9 @@ inline Filled lowest_fill(const double *v, int64_t m, const Caps &caps, double c
     if (!std::isnan(centre) && !std::isnan(width)) {
         // A bracket with more than an eighth of the rows costs more than a sample that gives a better one.
         width = std::min(width, eighth_nearest(m, [&](int64_t i) {
-            require(std::isfinite(v[i]), "v must be finite.");
-            return std::fabs(v[i] - centre);
-        }));
+                             require(std::isfinite(v[i]), "v must be finite.");
+                             return std::fabs(v[i] - centre);
+                         }));
         if (auto filled = attempt(centre - width, centre + width)) return *filled;
     }
     auto [low, high] = sampled_bracket(v, m, caps);

@@ -233,8 +233,8 @@ template <class First> int64_t to_front(double *keys, double *weights, int64_t n
 // Reorders to [keys > pivot | keys == pivot | keys < pivot], the weights (if any) alongside; returns the two borders.
 inline std::pair<int64_t, int64_t> partition_around(double *keys, double *weights, int64_t n, double pivot) {
     int64_t high = to_front(keys, weights, n, [=](double key) { return key > pivot; });
-    int64_t equal = to_front(keys + high, weights ? weights + high : nullptr, n - high,
-                             [=](double key) { return key == pivot; });
+    int64_t equal =
+        to_front(keys + high, weights ? weights + high : nullptr, n - high, [=](double key) { return key == pivot; });
     return {high, high + equal};
 }
 

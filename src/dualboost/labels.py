@@ -1,6 +1,12 @@
-"""Labels as an array, checked: none is missing, and all can be sorted among each other."""
+"""Labels as an array, checked: none is missing, all can be sorted among each other, and no two become one.
+
+Nullable columns and lists of Python objects become an array of the plain type that they hold: scikit-learn would make
+floats of whole numbers and of truth values, and floats cannot tell large numbers apart.
+"""
 
 from __future__ import annotations
+
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -14,17 +20,43 @@ def as_labels(y) -> np.ndarray:
     ['yes', 'no']
     """
     labels = np.asarray(y)
-    lost = _missing(labels)
+    labels = labels.astype(object) if labels.dtype.kind == "T" else labels  # numpy's own strings: few know them
+    lost = _missing(labels) + int(np.ma.count_masked(y) if np.ma.isMaskedArray(y) else 0)
     if lost:
         raise ValueError(f"y contains NaN, None or the like: {lost} of its labels are missing. Drop these rows.")
-    listed = labels.ravel().tolist() if labels.dtype.kind == "O" else []
+    if labels.dtype.kind == "f" and isinstance(y, (list, tuple)):  # numpy makes floats of 1 and 2^63
+        return _numbers(np.asarray(y, dtype=object))
+    return _plain(labels) if labels.dtype.kind == "O" and labels.ndim else labels
+
+
+def _plain(labels: np.ndarray) -> np.ndarray:
+    """Labels in objects: text as it is, numbers as numbers."""
+    listed = labels.ravel().tolist()
     others = [label for label in listed if not isinstance(label, str)]
     if 0 < len(others) < len(listed):
         text = next(label for label in listed if isinstance(label, str))
         raise ValueError(
             f"y mixes labels that are text with others, such as {text!r} and {others[0]!r}: make all of them text."
         )
-    return labels
+    return _numbers(labels) if others else labels
+
+
+def _numbers(labels: np.ndarray) -> np.ndarray:
+    """Numbers in objects as an array that holds each of them exactly."""
+    listed = labels.ravel().tolist()
+    strange = [label for label in listed if not isinstance(label, (Real, np.bool_))]
+    whole = not strange and all(isinstance(label, Integral) for label in listed)
+    if whole and not -(1 << 63) <= min(listed) <= max(listed) < (1 << 63):
+        made = np.array(listed, dtype=np.uint64 if 0 <= min(listed) <= max(listed) < (1 << 64) else object)
+    else:
+        made = labels if strange else np.array(listed)
+    if made.dtype.kind not in "biuf":
+        label = strange[0] if strange else max(listed, key=abs)
+        raise ValueError(
+            f"y holds labels of type {type(label).__name__}, such as {label!r}: make text of them, for example with "
+            "[str(label) for label in y]."
+        )
+    return made.reshape(labels.shape)
 
 
 def _missing(labels: np.ndarray) -> int:

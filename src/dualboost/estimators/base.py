@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +23,7 @@ from dualboost.estimators.control import Control
 from dualboost.estimators.holding_out import with_held_out
 from dualboost.estimators.hooks import CallbackSupport, Hooks, with_hooks
 from dualboost.estimators.keeping import remove_checkpoints
+from dualboost.estimators.nested import NestedParameters
 from dualboost.estimators.playing import Parts, Player
 from dualboost.estimators.training import Training, check_training
 from dualboost.estimators.validation import TrainingData, predict_input, thread_count, training_data
@@ -47,7 +48,7 @@ def _all_at_once(model: BoostedClassifier) -> bool:
     return getattr(model, "multiclass", "rest") == "pairs"
 
 
-class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, BaseEstimator):
+class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParameters):
     """A weighted vote of hypotheses. Abstract: a final class writes `__init__`, `fit` and the abstract methods.
 
     A final class has at least the parameters `max_iter`, `n_jobs` and `verbose`. With a parameter `calibrate` its

@@ -152,7 +152,8 @@ class TrainingData:
 def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | None = None) -> TrainingData:
     """Validate, number the classes, drop what has no weight. `extras` hold one value a row; None is left out."""
     if y is not None:
-        as_labels(y)  # before scikit-learn, which says less
+        labels = as_labels(y)  # before scikit-learn, which says less
+        y = labels if labels.ndim else y
     X, y, categorical = _training_table(estimator, X, y, sample_weight)
     check_classification_targets(y)
     given = {name: _one_a_row(name, values, len(y)) for name, values in (extras or {}).items() if values is not None}
@@ -208,14 +209,30 @@ def _training_table(estimator, X, y, sample_weight):
     check_whole_numbers(X, frame)
     estimator.column_names_ = [] if frame is None else frame.odd_names
     if frame is None or frame.plain:
-        table, y = validate_data(estimator, X, y=y, **_INPUT)
+        table, y = _validated(estimator, X, y=y)
         estimator.categories_ = {}
         return table, y, ()
     read = frame_numbers(frame, _with_weight(sample_weight, len(frame)))
     table, y = validate_data(estimator, read.table, y=y, **_INPUT)
-    _check_feature_names(estimator, X, reset=True)
+    _check_feature_names(estimator, frame.table, reset=True)
     estimator.categories_ = read.categories
     return table, y, read.columns
+
+
+def _validated(estimator, X, y="no_validation", reset: bool = True):
+    """By scikit-learn's rules; masked cells are missing values, and text has no place in an array."""
+    if np.ma.isMaskedArray(X):
+        X = X.astype(np.float64).filled(np.nan)
+    try:
+        return validate_data(estimator, X, y=y, reset=reset, **_INPUT)
+    except ValueError as error:
+        label = str(error).partition("could not convert string to float: ")[2]
+        if not label:
+            raise
+        raise ValueError(
+            f"X holds text, such as {label}, and an array has no place to say what is a category: give a frame with columns "
+            'of categories (transformers make one after .set_output(transform="pandas")), or turn text into numbers.'
+        ) from error
 
 
 def _with_weight(sample_weight, n_rows: int) -> np.ndarray | slice:
@@ -228,6 +245,11 @@ def _with_weight(sample_weight, n_rows: int) -> np.ndarray | slice:
 
 
 def _weights(sample_weight, X) -> np.ndarray:
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight must be a number for each row, not {sample_weight!r}; compute_sample_weight of "
+            'sklearn.utils.class_weight makes them, for example with "balanced".'
+        )
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.max() > 0:
         raise ValueError("All sample weights are zero: give at least one row of each class a positive weight.")
@@ -259,8 +281,8 @@ def predict_input(estimator, X):
         check_infinity(frame)
         _check_odd_names(frame.odd_names, getattr(estimator, "column_names_", []))
     if frame is None or (frame.plain and not categories):
-        return validate_data(estimator, X, reset=False, **_INPUT)
-    _check_feature_names(estimator, X, reset=False)
+        return _validated(estimator, X, reset=False)
+    _check_feature_names(estimator, frame.table, reset=False)
     table = check_array(encode_frame(frame, categories), **_INPUT)
     _check_n_features(estimator, table, reset=False)
     return table

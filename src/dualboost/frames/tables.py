@@ -84,7 +84,8 @@ class Frame(ABC):
 def as_frame(X: Any) -> Frame | None:
     """The frame that X is; None for arrays and whatever else scikit-learn reads by itself."""
     makers: dict[str, Callable[[Any], Frame]]
-    makers = {"pandas.DataFrame": PandasFrame, "polars.DataFrame": PolarsFrame, "pyarrow.Table": ArrowFrame}
+    makers = {"pandas.DataFrame": PandasFrame, "polars.DataFrame": PolarsFrame}
+    makers |= {"pyarrow.Table": ArrowFrame, "pyarrow.RecordBatch": ArrowFrame}
     for base in type(X).__mro__:
         name = f"{base.__module__.partition('.')[0]}.{base.__name__}"
         if name == "polars.LazyFrame":
@@ -219,9 +220,14 @@ class PolarsFrame(Frame):
 
 
 class ArrowFrame(Frame):
-    """A pyarrow Table."""
+    """A pyarrow Table, or one batch of one."""
 
     advice = "pyarrow.compute.dictionary_encode"
+
+    def __init__(self, table: Any):
+        from pyarrow import Table
+
+        super().__init__(table if isinstance(table, Table) else Table.from_batches([table]))
 
     @property
     def plain(self) -> bool:
@@ -257,7 +263,7 @@ class ArrowFrame(Frame):
         for chunk in column.chunks:
             met = chunk.dictionary.to_pylist()
             own = [-1 if value is None else values.setdefault(value, len(values)) for value in met]
-            parts.append(np.array([*own, -1])[chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+            parts.append(np.array([*own, -1])[chunk.indices.cast("int64").fill_null(-1)])
         return list(values), np.concatenate(parts)
 
 

@@ -66,6 +66,8 @@ def _encode_array(array: np.ndarray, arrays: dict[str, np.ndarray], where: str) 
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8 and array.dtype != np.float16:
         arrays[where] = array
         return {"array": where}
+    if array.dtype.kind in "Mm":  # dates as labels: their numbers, and the unit that these count
+        return {"labels": array.view(np.int64).tolist(), "dtype": array.dtype.newbyteorder("<").str}
     items = array.tolist()
     if array.ndim == 1 and all(
         isinstance(item, (str, bool, int)) or (isinstance(item, float) and np.isfinite(item)) for item in items
@@ -83,7 +85,7 @@ def decode(code: Any, arrays: Mapping[str, np.ndarray], types: Mapping[str, type
         made = {name: decode(item, arrays, types) for name, item in code["fields"].items()}
         return _made(types[content], made)
     if kind == "labels":
-        return np.array(content, dtype=object if code["dtype"] == "object" else _text_type(code["dtype"]))
+        return np.array(content, dtype=object if code["dtype"] == "object" else _label_type(code["dtype"]))
     if rest:
         raise TypeError(f"unknown code {kind!r}")
     return _decode_plain(kind, content, arrays, types)
@@ -122,8 +124,8 @@ def _decode_plain(kind: str, content: Any, arrays: Mapping[str, np.ndarray], typ
     raise TypeError(f"unknown code {kind!r}")
 
 
-def _text_type(name: str) -> np.dtype:
+def _label_type(name: str) -> np.dtype:
     kind = np.dtype(name)
-    if kind.kind != "U":
+    if kind.kind not in "UMm" and kind != np.float16:
         raise TypeError(f"unknown labels of type {name!r}")
     return kind

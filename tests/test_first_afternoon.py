@@ -1,0 +1,152 @@
+"""What a user of scikit-learn, pandas, polars and Arrow does on the first afternoon, and nobody had thought of."""
+
+import datetime
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from dualboost import AdaBoostClassifier, MarginBoostClassifier, Training, audit, load_model, save_model
+from dualboost.learners import Stumps, Trees
+
+N = 60
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 3))
+Y = X[:, 0] + 0.5 * X[:, 1] > 0
+
+
+def model(**parameters):
+    return MarginBoostClassifier(**{"nu": 0.3, "max_iter": 20, "calibrate": False, **parameters})
+
+
+# ---- labels ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (pd.Series(Y, dtype="boolean"), [False, True]),
+        (pd.Series(Y, dtype="bool[pyarrow]"), [False, True]),
+        (pd.Series(np.where(Y, 2**53 + 1, 2**53), dtype="Int64"), [2**53, 2**53 + 1]),
+        (pd.Series(np.where(Y, 2**53 + 1, 2**53), dtype="int64[pyarrow]"), [2**53, 2**53 + 1]),
+        (Y.astype(object), [False, True]),
+        (np.where(Y, np.uint64(2**63), np.uint64(5)).astype(object), [5, 2**63]),
+        ([2**63 if label else 5 for label in Y], [5, 2**63]),
+        (np.where(Y, "b", "a").astype(np.dtypes.StringDType()), ["a", "b"]),
+    ],
+)
+def test_labels_keep_their_type_and_stay_apart(labels, classes):
+    fitted = model().fit(X, labels)
+    assert fitted.classes_.tolist() == classes
+    assert [type(label) for label in fitted.classes_.tolist()] == [type(label) for label in classes]
+    np.testing.assert_array_equal(fitted.predict(X) == classes[1], model().fit(X, Y).predict(X))
+    watched = AdaBoostClassifier(n_estimators=5, training=Training(patience=3)).fit(X, labels, eval_set=(X, labels))
+    assert watched.classes_.tolist() == classes
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        ((datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)), "labels of type date"),
+        ((Fraction(1, 2), Fraction(1, 3)), "labels of type Fraction"),
+        ((pd.Interval(0, 1), pd.Interval(1, 2)), "labels of type Interval"),
+        ((2**80, 3), "labels of type int, such as 1208925819614629174706176"),
+        ((2**63, -1), "labels of type int"),
+    ],
+)
+def test_labels_that_no_array_holds_are_refused_with_advice(pair, words):
+    labels = pd.Series([pair[int(k)] for k in Y], dtype=object)
+    with pytest.raises(ValueError, match=f"{words}.*make text of them"):
+        model().fit(X, labels)
+
+
+def test_masked_labels_are_missing_and_masked_cells_too():
+    with pytest.raises(ValueError, match="2 of its labels are missing"):
+        model().fit(X, np.ma.masked_array(Y, mask=np.arange(N) < 2))
+    masked = np.ma.masked_array(X, mask=np.arange(3 * N).reshape(N, 3) % 7 == 0)
+    with_nan = masked.filled(np.nan)
+    fitted = model().fit(masked, Y)
+    assert np.isnan(with_nan).any()
+    np.testing.assert_array_equal(fitted.decision_function(masked), model().fit(with_nan, Y).decision_function(with_nan))
+
+
+@pytest.mark.parametrize("kind", ["float16", "M8[D]", "m8[us]", "int8", "uint64", "bool", "float32", "U3", "object"])
+def test_labels_of_every_type_come_back_from_a_file(tmp_path, kind):
+    labels = Y.astype(np.int64).astype(kind)
+    fitted = model().fit(X, labels if kind != "object" else np.where(Y, "a", "b").astype(object))
+    save_model(fitted, tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert again.classes_.dtype == fitted.classes_.dtype
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", ["uint8", "uint16", "uint32", "int8", "int64"])
+def test_arrow_dictionaries_with_any_indices_may_have_nulls(width):
+    town = [None if k % 7 == 0 else "ab"[int(label)] for k, label in enumerate(Y)]
+    codes = pa.array([None if t is None else "ab".index(t) for t in town], type=width)
+    table = pa.table({"town": pa.DictionaryArray.from_arrays(codes, ["a", "b"])})
+    fitted = model().fit(table, Y)
+    assert fitted.categories_ == {"town": ["a", "b"]}
+    other = pl.DataFrame({"town": pl.Series(town, dtype=pl.Categorical)})
+    for same in (other, other.to_arrow(), other.to_pandas()):
+        np.testing.assert_array_equal(fitted.decision_function(same), fitted.decision_function(table))
+
+
+def test_a_record_batch_is_a_table():
+    table = pa.table({"town": pa.array(np.where(Y, "a", "b")).dictionary_encode(), "x": X[:, 2]})
+    batch = table.to_batches()[0]
+    fitted = model().fit(batch, Y)
+    assert fitted.feature_names_in_.tolist() == ["town", "x"]
+    np.testing.assert_array_equal(fitted.decision_function(batch), model().fit(table, Y).decision_function(table))
+    assert len(audit(batch, Y).probability) == N
+
+
+def test_text_in_an_array_is_refused_with_the_way_out():
+    frame = pd.DataFrame({"town": pd.Categorical(np.where(Y, "a", "b")), "x": X[:, 2]})
+    columns = ColumnTransformer([("keep", "passthrough", ["town", "x"])])
+    with pytest.raises(ValueError, match=r"X holds text, such as '[ab]'.*set_output\(transform=\"pandas\"\)"):
+        make_pipeline(columns, model()).fit(frame, Y)
+    kept = make_pipeline(columns.set_output(transform="pandas"), model()).fit(frame, Y)
+    assert kept.score(frame, Y) == 1.0 and kept[-1].categories_ == {"keep__town": ["a", "b"]}
+
+
+def test_weights_by_name_are_refused_with_the_function_that_makes_them():
+    with pytest.raises(ValueError, match="compute_sample_weight"):
+        model().fit(X, Y, sample_weight="balanced")
+
+
+# ---- parameters of parameters ---------------------------------------------------------------------------------------
+
+
+def test_a_grid_search_goes_over_the_parameters_of_a_learner():
+    parity = (X[:, 0] > 0) ^ (X[:, 1] > 0)
+    grid = {"learner__max_depth": [1, 2], "training__seconds": [30, 60]}
+    search = GridSearchCV(model(learner=Trees(1), training=Training()), grid, cv=2).fit(X, parity)
+    assert search.best_params_["learner__max_depth"] == 2
+    assert search.best_estimator_.learner == Trees(2)
+
+
+def test_records_among_the_parameters_are_replaced_and_never_changed():
+    trees = Trees(2)
+    first = model(learner=trees)
+    second = clone(first).set_params(learner__max_depth=3, nu=0.4)
+    assert (trees.max_depth, first.learner, second.learner, second.nu) == (2, trees, Trees(3), 0.4)
+    assert second.get_params()["learner__max_depth"] == 3
+    assert "learner__max_depth" not in second.get_params(deep=False)
+    assert second.set_params(learner=Stumps(), learner__max_bins=16).learner == Stumps(16)
+    with pytest.raises(ValueError, match="Invalid parameter 'depth' for learner = Stumps.*max_bins"):
+        second.set_params(learner__depth=3)
+    with pytest.raises(ValueError, match="learner is None, which has no 'max_depth'"):
+        model().set_params(learner__max_depth=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'nothing'"):
+        model().set_params(nothing=3)

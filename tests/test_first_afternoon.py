@@ -10,10 +10,22 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from dualboost import AdaBoostClassifier, MarginBoostClassifier, Training, audit, load_model, save_model
+from dualboost import (
+    AdaBoostClassifier,
+    LogisticMixtureClassifier,
+    MarginBoostClassifier,
+    Training,
+    audit,
+    explain,
+    load_model,
+    reweight,
+    save_model,
+    shapes,
+)
 from dualboost.learners import Stumps, Trees
 
 N = 60
@@ -150,3 +162,48 @@ def test_records_among_the_parameters_are_replaced_and_never_changed():
         model().set_params(learner__max_depth=3)
     with pytest.raises(ValueError, match="Invalid parameter 'nothing'"):
         model().set_params(nothing=3)
+
+
+# ---- names and sentences --------------------------------------------------------------------------------------------
+
+
+def test_an_audit_names_the_columns_of_every_frame():
+    table = pa.table({"first": X[:, 0], "second": X[:, 1]})
+    labels = (X[:, 0] > 0).astype(int)
+    odd = int(np.argmax(np.abs(X[:, 0])))
+    labels[odd] = 1 - labels[odd]
+    tables = (table, table.to_batches()[0], table.to_pandas(), pl.from_arrow(table))
+    assert [audit(each, labels).reasons[odd][0][0] for each in tables] == ["first"] * 4
+    assert audit(X[:, :2].tolist(), labels).reasons[odd][0][0] == "0"
+    with pytest.raises(ValueError, match="table of rows and columns"):
+        audit(X[:, 0], labels)
+    with pytest.raises(ValueError, match="collect"):
+        audit(pl.from_arrow(table).lazy(), labels)
+
+
+@pytest.mark.parametrize("judge", [LogisticMixtureClassifier, "mixture"])
+def test_an_audit_refuses_what_is_no_model(judge):
+    with pytest.raises(ValueError, match="must be a noise-aware classifier"):
+        audit(X, Y, model=judge)
+
+
+def test_an_audit_refuses_models_that_know_no_noise():
+    with pytest.raises(ValueError, match="AdaBoostClassifier does not"):
+        audit(X, Y, model=AdaBoostClassifier(n_estimators=2))
+
+
+def test_names_that_are_no_strings_are_kept_in_explanations():
+    frame = pd.DataFrame({("where", "town"): pd.Categorical(np.where(Y, "a", "b")), ("who", "age"): X[:, 1]})
+    for labels in (Y, np.where(X[:, 2] > 0.5, 2, Y)):
+        fitted = model().fit(frame, labels)
+        assert "('where', 'town') = " + ("a" if Y[0] else "b") in explain(fitted, frame).row(0)
+        part = getattr(fitted, "estimators_", [fitted])[0]
+        assert {curve.name for curve in shapes(part, frame)} <= {"('where', 'town')", "('who', 'age')"}
+    assert explain(model().fit(X, Y), X).feature_names == ("feature 0", "feature 1", "feature 2")
+
+
+def test_reweight_says_what_to_do_about_categories():
+    frame = pd.DataFrame({"town": pd.Categorical(np.where(Y, "a", "b")), "x": X[:, 2]})
+    forest = HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype").fit(frame, Y)
+    with pytest.raises(ValueError, match="OrdinalEncoder"):
+        reweight(forest, frame, Y)

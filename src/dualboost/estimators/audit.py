@@ -16,6 +16,7 @@ from dualboost.estimators.audit_report import Audit
 from dualboost.estimators.audit_text import TextModel
 from dualboost.estimators.coded import coded, rows_of
 from dualboost.estimators.noisy import LogisticMixtureClassifier
+from dualboost.frames import as_frame
 from dualboost.labels import as_labels
 from dualboost.learners import Stumps
 from dualboost.rows import with_absent
@@ -139,9 +140,12 @@ def with_absent_rows(found: Audit, labels: np.ndarray, present: np.ndarray) -> A
 
 
 def _checked(X, y, feature_names):
-    if feature_names is None:
-        feature_names = getattr(X, "columns", None)
-    table = sp.csr_array(X) if sp.issparse(X) else X
+    frame = as_frame(X)
+    if feature_names is None and frame is not None:
+        feature_names = frame.names
+    table = sp.csr_array(X) if sp.issparse(X) else np.asarray(X) if isinstance(X, (list, tuple)) else X
+    if getattr(table, "ndim", 2) != 2:
+        raise ValueError(f"X must be a table of rows and columns, not an array of shape {table.shape}.")
     rows, width = _num_samples(table), table.shape[1]
     labels = as_labels(y)
     if labels.ndim != 1 or len(labels) != rows:
@@ -155,6 +159,8 @@ def _checked(X, y, feature_names):
 def _model_for(table, model, random_state):
     """A classifier with noise rate, label noise and margins, to be cloned."""
     if model is not None:
+        if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
+            raise ValueError(f"model must be a noise-aware classifier, such as LogisticMixtureClassifier(), not {model!r}.")
         return model
     if sp.issparse(table):
         return TextModel(random_state=random_state)

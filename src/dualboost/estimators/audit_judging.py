@@ -49,7 +49,13 @@ def judge(table, side: np.ndarray, template, cv, weights: np.ndarray | None) -> 
 def _fitted(template, table, side: np.ndarray, weights: np.ndarray | None):
     """Models that know no weights are not asked to."""
     model = clone(template)
-    return model.fit(table, side) if weights is None else model.fit(table, side, sample_weight=weights)
+    model = model.fit(table, side) if weights is None else model.fit(table, side, sample_weight=weights)
+    if not hasattr(model, "noise_rate_"):
+        raise ValueError(
+            f"model must say how many labels are wrong (noise_rate_), and {type(model).__name__} does not: take "
+            "LogisticMixtureClassifier() or LogisticDifferenceClassifier()."
+        )
+    return model
 
 
 def scores_of(found: Judged, side: np.ndarray) -> np.ndarray:

@@ -64,6 +64,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
     link_: Link
     history_: Any
     categories_: dict[str, list]
+    column_names_: list[str]
     feature_names_in_: np.ndarray
     training: Training | None = None
     warm_start: bool = False
@@ -151,6 +152,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
             part = replace(data.against_rest(k), control=replace(control, hooks=hooks))
             model.n_features_in_, model.classes_ = self.n_features_in_, part.classes
             model.categories_ = self.categories_  # and the names: a part can be looked at on its own
+            model.column_names_ = self.column_names_
             if hasattr(self, "feature_names_in_"):
                 model.feature_names_in_ = self.feature_names_in_
             model._fit_and_calibrate(part)

@@ -7,6 +7,8 @@ import numpy as np
 from dualboost.estimators.family import LPBoostClassifier
 from dualboost.estimators.margin import MarginBoostClassifier, SoftMarginClassifier
 from dualboost.estimators.members import FittedMembers, members_of
+from dualboost.frames import as_frame
+from dualboost.frames.tables import Kind
 
 __all__ = ["reweight"]
 
@@ -48,6 +50,12 @@ def reweight(ensemble, X, y, nu="auto", *, sample_weight=None, tol=0.01, verbose
     """
     _check_classes(ensemble, y)
     learner = FittedMembers(members_of(ensemble))
+    frame = as_frame(X)
+    if frame is not None and Kind.CATEGORY in frame.kinds:
+        raise ValueError(
+            "reweight asks single trees, which read numbers: fit the ensemble to numbers instead of categories, for "
+            "example with OrdinalEncoder or OneHotEncoder, and give reweight the same table."
+        )
     many = np.shape(X)[0] > _ROWS_FOR_A_PROGRAM
     make = MarginBoostClassifier if many else LPBoostClassifier
     return make(nu, learner=learner, tol=tol, verbose=verbose).fit(X, y, sample_weight)

@@ -19,4 +19,6 @@ def check_model(model) -> None:
 def feature_names(model) -> tuple[str, ...]:
     """Their names in the training data frame, or their numbers."""
     names = getattr(model, "feature_names_in_", None)
-    return tuple(f"feature {j}" for j in range(model.n_features_in_)) if names is None else tuple(map(str, names))
+    if names is None:  # or names that are not strings, such as those of a pandas MultiIndex
+        names = getattr(model, "column_names_", None) or [f"feature {j}" for j in range(model.n_features_in_)]
+    return tuple(map(str, names))

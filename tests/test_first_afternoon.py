@@ -1,6 +1,7 @@
 """What a user of scikit-learn, pandas, polars and Arrow does on the first afternoon, and nobody had thought of."""
 
 import datetime
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -207,3 +208,59 @@ def test_reweight_says_what_to_do_about_categories():
     forest = HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype").fit(frame, Y)
     with pytest.raises(ValueError, match="OrdinalEncoder"):
         reweight(forest, frame, Y)
+
+
+# ---- files ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_link_to_a_model_stays_a_link(tmp_path):
+    first, second = model().fit(X, Y), model(nu=0.6).fit(X, Y)
+    save_model(first, tmp_path / "v1")
+    (tmp_path / "current").symlink_to("v1")
+    save_model(second, tmp_path / "current")
+    assert (tmp_path / "current").is_symlink() and load_model(tmp_path / "v1").nu == 0.6
+
+
+def test_what_is_no_file_is_never_replaced(tmp_path):
+    fitted = model().fit(X, Y)
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, ""):
+        with pytest.raises(IsADirectoryError, match="give the path of a file"):
+            save_model(fitted, path)
+    with pytest.raises(FileNotFoundError, match=r"nowhere/m cannot be written: there is no directory"):
+        save_model(fitted, tmp_path / "nowhere" / "m")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["pipe"] and (tmp_path / "pipe").is_fifo()
+
+
+def test_saving_leaves_the_mask_of_the_process_alone(tmp_path, monkeypatch):
+    before = os.umask(0o027)
+    try:
+        monkeypatch.setattr(os, "umask", None)  # two threads that set it and set it back leave it open
+        save_model(model().fit(X, Y), tmp_path / "m")
+        assert (tmp_path / "m").stat().st_mode & 0o777 == 0o640
+    finally:
+        monkeypatch.undo()
+        os.umask(before)
+
+
+@pytest.mark.parametrize("notes", ["text", [1], {1: 2}, {"a": {1, 2}}, {"a": float("nan")}])
+def test_notes_that_would_not_come_back_are_refused(tmp_path, notes):
+    with pytest.raises(ValueError, match="notes must"):
+        save_model(model().fit(X, Y), tmp_path / "m", notes=notes)
+    assert not (tmp_path / "m").exists()
+
+
+# ---- a fitted model answers as it was fitted ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [Y, np.where(X[:, 2] > 0.5, 2, Y)])
+def test_parameters_set_after_a_fit_change_nothing_before_the_next(labels):
+    with_chances, without = model(calibrate=True).fit(X, labels), model(calibrate=False).fit(X, labels)
+    chances, votes = with_chances.predict_proba(X), without.decision_function(X)
+    np.testing.assert_array_equal(with_chances.set_params(calibrate=False).predict_proba(X), chances)
+    without.set_params(calibrate=True)
+    np.testing.assert_array_equal(without.decision_function(X), votes)
+    assert not hasattr(without, "predict_proba")
+    assert hasattr(without.fit(X, labels), "predict_proba")
+    again = with_chances.fit(X, labels)  # without probabilities now: those of the fit before are gone
+    assert not hasattr(again, "predict_proba") and not hasattr(again, "link_")

@@ -40,7 +40,10 @@ _FEW = 256  # rows that are scored by one thread
 
 
 def _has_probabilities(model: BoostedClassifier) -> bool:
-    return getattr(model, "calibrate", True)
+    """As it was fitted, whatever its parameters say by now; before that, as it will be."""
+    if not model.__sklearn_is_fitted__():
+        return getattr(model, "calibrate", True)
+    return hasattr(getattr(model, "estimators_", [model])[0], "link_")
 
 
 def _all_at_once(model: BoostedClassifier) -> bool:
@@ -98,7 +101,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         control = Control.of(self.training, self.warm_start)
         self._check_parameters()
         earlier = getattr(self, "estimators_", [])  # of an earlier fit to more classes
-        for name in ("estimators_", "predictor_"):  # a fit that fails must not leave the vote of other data
+        for name in ("estimators_", "predictor_", "link_"):  # a fit that fails must not leave the vote of other data
             self.__dict__.pop(name, None)
         data = replace(training_data(self, X, y, sample_weight, extras), control=control)
         data = self._hooked(with_held_out(self, data, eval_set, control.training))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -88,9 +89,22 @@ def save_model(model: BoostedClassifier, path: str | os.PathLike, *, notes: dict
     if MODELS.get(type(model).__name__) is not type(model):
         raise ValueError(f"save_model keeps fitted classifiers of dualboost, not {type(model).__name__}.")
     check_is_fitted(model)
+    _check_notes(notes)
     arrays: dict[str, np.ndarray] = {}
     header = {"format": _FORMAT, "version": _VERSION, "made_with": dualboost.__version__, "notes": notes or {}}
     write(path, {**header, "model": encode(model, arrays, TYPES, "model")}, arrays)
+
+
+def _check_notes(notes: Any) -> None:
+    """What would come back changed, or not at all, is refused."""
+    if notes is None:
+        return
+    if not isinstance(notes, dict) or not all(isinstance(key, str) for key in notes):
+        raise ValueError(f"notes must be a dict whose keys are strings, not {notes!r}.")
+    try:
+        json.dumps(notes, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"notes must hold what JSON can: {error}.") from error
 
 
 def load_model(path: str | os.PathLike, *, max_bytes: int = 1 << 30) -> BoostedClassifier:

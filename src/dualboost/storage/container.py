@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import os
-import tempfile
+import secrets
 import zipfile
 import zlib
 from math import prod
@@ -41,25 +41,30 @@ def write(
 
     `effort` is that of the compression, 1 to 9; 1 for what is written often and read once.
     """
-    target = Path(path)
+    target = _checked_target(path)
     data = _packed(header, arrays, effort)
-    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    # Made with the mode that the process gives its files. To ask for its mask is to set it, for all threads.
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _checked_target(path: str | os.PathLike) -> Path:
+    """Where a link leads, for the link should stay one; a directory or device is never replaced by a file."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise IsADirectoryError(f"{path} is a directory or a device: give the path of a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written: there is no directory {target.parent}.")
+    return target
 
 
 def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray], effort: int | None) -> bytes:

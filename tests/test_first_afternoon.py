@@ -4,6 +4,8 @@ import datetime
 import os
 from fractions import Fraction
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -26,9 +28,12 @@ from dualboost import (
     reweight,
     save_model,
     shapes,
+    to_onnx,
 )
 from dualboost.learners import Stumps, Trees
+from dualboost.plots import ShapeDisplay
 
+matplotlib.use("Agg")
 N = 60
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 3))
@@ -85,9 +90,9 @@ def test_masked_labels_are_missing_and_masked_cells_too():
         model().fit(X, np.ma.masked_array(Y, mask=np.arange(N) < 2))
     masked = np.ma.masked_array(X, mask=np.arange(3 * N).reshape(N, 3) % 7 == 0)
     with_nan = masked.filled(np.nan)
-    fitted = model().fit(masked, Y)
     assert np.isnan(with_nan).any()
-    np.testing.assert_array_equal(fitted.decision_function(masked), model().fit(with_nan, Y).decision_function(with_nan))
+    expected = model().fit(with_nan, Y).decision_function(with_nan)
+    np.testing.assert_array_equal(model().fit(masked, Y).decision_function(masked), expected)
 
 
 @pytest.mark.parametrize("kind", ["float16", "M8[D]", "m8[us]", "int8", "uint64", "bool", "float32", "U3", "object"])
@@ -157,7 +162,7 @@ def test_records_among_the_parameters_are_replaced_and_never_changed():
     assert second.get_params()["learner__max_depth"] == 3
     assert "learner__max_depth" not in second.get_params(deep=False)
     assert second.set_params(learner=Stumps(), learner__max_bins=16).learner == Stumps(16)
-    with pytest.raises(ValueError, match="Invalid parameter 'depth' for learner = Stumps.*max_bins"):
+    with pytest.raises(ValueError, match=r"Invalid parameter 'depth' for learner = Stumps.*max_bins"):
         second.set_params(learner__depth=3)
     with pytest.raises(ValueError, match="learner is None, which has no 'max_depth'"):
         model().set_params(learner__max_depth=3)
@@ -264,3 +269,55 @@ def test_parameters_set_after_a_fit_change_nothing_before_the_next(labels):
     assert hasattr(without.fit(X, labels), "predict_proba")
     again = with_chances.fit(X, labels)  # without probabilities now: those of the fit before are gone
     assert not hasattr(again, "predict_proba") and not hasattr(again, "link_")
+
+
+# ---- curves and tools -----------------------------------------------------------------------------------------------
+
+
+def towns():
+    frame = pd.DataFrame({"town": pd.Categorical(RNG.choice(["Köln", "Paris", "Oslo"], N)), "kind": None, "x": X[:, 0]})
+    frame["kind"] = pd.Categorical(RNG.choice([30, 10, 20], N))  # numbers that are not the codes
+    frame.loc[::9, "town"] = None
+    return frame, frame["town"].isin(["Paris"]) ^ (frame["kind"] == 20) ^ (frame["x"] > 1)
+
+
+def test_curves_take_what_the_columns_hold():
+    frame, labels = towns()
+    fitted = model().fit(frame, labels)
+    curves = shapes(fitted, frame)
+    assert [curve.categories for curve in curves] == [("Köln", "Oslo", "Paris"), (10, 20, 30), ()]
+    for table in (frame, pl.from_pandas(frame.astype({"kind": int}))):
+        score = fitted.predictor_.base + sum(curve(table[curve.name]) for curve in curves)
+        np.testing.assert_allclose(score, fitted.decision_function(frame), atol=1e-12)
+    assert curves[0](["nowhere", None, np.nan, pd.NA]).tolist() == [curves[0].missing] * 4
+
+
+def test_a_curve_is_drawn_by_its_name_with_the_names_of_categories():
+    frame, labels = towns()
+    fitted = model().fit(frame, labels)
+    display = ShapeDisplay.from_estimator(fitted, "town", X=frame)
+    assert display.shape.feature == 0
+    assert [tick.get_text() for tick in display.ax_.get_xticklabels()] == ["Köln", "Oslo", "Paris"]
+    with pytest.raises(ValueError, match=r"does not use feature 'nowhere'; its features are .'town'"):
+        ShapeDisplay.from_estimator(fitted, "nowhere")
+    plt.close("all")
+
+
+def test_tools_say_where_the_classifier_is_inside():
+    pipeline = make_pipeline(model()).fit(X, Y)
+    search = GridSearchCV(model(), {"nu": [0.3]}, cv=2).fit(X, Y)
+    for tool in (lambda given: explain(given, X), shapes, to_onnx, lambda given: save_model(given, "never")):
+        with pytest.raises(ValueError, match=r"not Pipeline: give its last step, \[-1\]"):
+            tool(pipeline)
+        with pytest.raises(ValueError, match="not GridSearchCV: give its best_estimator_"):
+            tool(search)
+
+
+def test_numbers_of_128_bits_are_numbers():
+    frame = pl.DataFrame({"n": pl.Series([int(1000 * x) for x in X[:, 0]]).cast(pl.Int128)})
+    np.testing.assert_array_equal(
+        model().fit(frame, Y).decision_function(frame),
+        model().fit(frame.cast(pl.Int64), Y).decision_function(frame.cast(pl.Int64)),
+    )
+    with pytest.raises(ValueError, match="are one number in floating"):
+        model().fit(pl.DataFrame({"n": pl.Series([2**60 + k for k in range(N)]).cast(pl.Int128)}), Y)

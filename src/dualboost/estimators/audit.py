@@ -160,7 +160,9 @@ def _model_for(table, model, random_state):
     """A classifier with noise rate, label noise and margins, to be cloned."""
     if model is not None:
         if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
-            raise ValueError(f"model must be a noise-aware classifier, such as LogisticMixtureClassifier(), not {model!r}.")
+            raise ValueError(
+                f"model must be a noise-aware classifier, such as LogisticMixtureClassifier(), not {model!r}."
+            )
         return model
     if sp.issparse(table):
         return TextModel(random_state=random_state)

@@ -230,8 +230,8 @@ def _validated(estimator, X, y="no_validation", reset: bool = True):
         if not label:
             raise
         raise ValueError(
-            f"X holds text, such as {label}, and an array has no place to say what is a category: give a frame with columns "
-            'of categories (transformers make one after .set_output(transform="pandas")), or turn text into numbers.'
+            f"X holds text, such as {label}, and an array has no place to say what is a category: give a frame with "
+            'columns of categories (transformers make one after .set_output(transform="pandas")), or encode it.'
         ) from error
 
 

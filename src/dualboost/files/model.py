@@ -21,6 +21,7 @@ import dualboost.sets
 from dualboost.estimators.bagging import Average
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Sigmoid, Softmax, Steps
+from dualboost.estimators.inside import way_in
 from dualboost.estimators.training import Training
 from dualboost.game import Certificate
 from dualboost.learners.class_stumps import ClassScores
@@ -87,7 +88,9 @@ def save_model(model: BoostedClassifier, path: str | os.PathLike, *, notes: dict
     True
     """
     if MODELS.get(type(model).__name__) is not type(model):
-        raise ValueError(f"save_model keeps fitted classifiers of dualboost, not {type(model).__name__}.")
+        raise ValueError(
+            f"save_model keeps fitted classifiers of dualboost, not {type(model).__name__}{way_in(model)}."
+        )
     check_is_fitted(model)
     _check_notes(notes)
     arrays: dict[str, np.ndarray] = {}

@@ -205,7 +205,7 @@ class PolarsFrame(Frame):
 
     def wholes(self, j: int) -> np.ndarray:
         column = self.table.to_series(j)
-        if str(column.dtype) == "Object":
+        if str(column.dtype) in ("Object", "Int128", "UInt128"):  # numpy has no numbers of this width
             return np.array(column.to_list(), dtype=object)
         return column.drop_nulls().to_numpy() if column.dtype.is_integer() else np.empty(0)
 

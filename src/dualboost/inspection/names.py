@@ -5,6 +5,7 @@ from __future__ import annotations
 from sklearn.utils.validation import check_is_fitted
 
 from dualboost.estimators.base import BoostedClassifier
+from dualboost.estimators.inside import way_in
 
 __all__ = ["check_model", "feature_names"]
 
@@ -12,7 +13,7 @@ __all__ = ["check_model", "feature_names"]
 def check_model(model) -> None:
     """Refuse what is no fitted classifier of dualboost."""
     if not isinstance(model, BoostedClassifier):
-        raise ValueError(f"This needs a fitted classifier of dualboost, not {type(model).__name__}.")
+        raise ValueError(f"This needs a fitted classifier of dualboost, not {type(model).__name__}{way_in(model)}.")
     check_is_fitted(model)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ class Shape:
         What a missing value adds.
     counts : ndarray of shape (n + 1,) or None
         How many rows of the X given fall in each piece; `missing_count` how many are missing.
+    categories : tuple
+        The labels, if the column holds categories of a frame: label k stands at x = k.
 
     Examples
     --------
@@ -41,6 +43,8 @@ class Shape:
     >>> from dualboost import Shape
     >>> Shape(0, "age", np.array([30.0]), np.array([-0.5, 0.5]), 0.0)(np.array([20.0, 30.0, 31.0, np.nan]))
     array([-0.5, -0.5,  0.5,  0. ])
+    >>> Shape(1, "town", np.array([0.5]), np.array([-0.5, 0.5]), 0.0, categories=("Köln", "Oslo"))(["Oslo", None])
+    array([0.5, 0. ])
     """
 
     feature: int
@@ -50,10 +54,22 @@ class Shape:
     missing: float
     counts: np.ndarray | None = None
     missing_count: int | None = None
+    categories: tuple = ()
 
     def __call__(self, x) -> np.ndarray:
-        """The value at x."""
-        return np.append(self.values, self.missing)[pieces_of(np.asarray(x, dtype=np.float64), self.edges)]
+        """The value at x, which is what the column holds: numbers, or labels of its categories."""
+        numbers = self._codes(x) if self.categories else np.asarray(x, dtype=np.float64)
+        return np.append(self.values, self.missing)[pieces_of(numbers, self.edges)]
+
+    def _codes(self, x) -> np.ndarray:
+        number = {label: k for k, label in enumerate(self.categories)}
+        labels = np.asarray(x, dtype=object).tolist()
+        return np.array([np.nan if _is_none(v) else number.get(v, number.get(str(v), np.nan)) for v in labels])
+
+
+def _is_none(label) -> bool:
+    """None, NaN, or what pandas has for them: the last is neither equal to itself nor different."""
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or label != label
 
 
 def shapes(model: BoostedClassifier, X=None) -> list[Shape]:
@@ -86,8 +102,10 @@ def shapes(model: BoostedClassifier, X=None) -> list[Shape]:
     True
     """
     groups, columns = grouped_leaves(model, X)
-    names = feature_names(model)
-    return [_shape(trees, key[0], names[key[0]], columns) for key, trees in sorted(groups.items()) if len(key) == 1]
+    names, labels = feature_names(model), getattr(model, "categories_", {})
+    single = [(key[0], trees) for key, trees in sorted(groups.items()) if len(key) == 1]
+    curves = [_shape(trees, feature, names[feature], columns) for feature, trees in single]
+    return [replace(curve, categories=tuple(labels.get(curve.name, ()))) for curve in curves]
 
 
 def grouped_leaves(model, X) -> tuple[dict[tuple[int, ...], PlainTrees], Any]:

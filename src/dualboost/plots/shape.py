@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ShapeDisplay", "check_curves"]
 
+_LABELS = 12  # categories named along the axis
 _COUNTS = 0.12  # of the height, for the most frequent piece
 
 
@@ -59,15 +60,15 @@ class ShapeDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model, feature: int, *, X=None, name: str | None = None, ax: Axes | None = None
+        cls, model, feature: int | str, *, X=None, name: str | None = None, ax: Axes | None = None
     ) -> ShapeDisplay:
         """Draw the step function of one feature of a vote of stumps on two classes.
 
         Parameters
         ----------
         model : fitted classifier of dualboost
-        feature : int
-            The column of X, one that the model uses.
+        feature : int or str
+            The column of X, by its number or its name in the training data frame; one that the model uses.
         X : table, optional
             Rows to count in the pieces, such as the training data.
         name : str, optional
@@ -76,12 +77,14 @@ class ShapeDisplay:
             Where to draw; new ones by default.
         """
         check_curves(model)
-        if not isinstance(feature, Integral) or isinstance(feature, bool):
-            raise ValueError(f"feature must be the number of one column of X, such as 0, not {feature!r}.")
-        found = {shape.feature: shape for shape in shapes(model, X)}
+        if not isinstance(feature, (Integral, str)) or isinstance(feature, bool):
+            raise ValueError(f"feature must be the number or name of one column of X, such as 0, not {feature!r}.")
+        curves = shapes(model, X)
+        found = {shape.name if isinstance(feature, str) else shape.feature: shape for shape in curves}
         if feature not in found:
             raise ValueError(f"The model does not use feature {feature!r}; its features are {list(found)}.")
-        display = cls(found[feature], float(model.feature_importances_[feature]), model.classes_[1])
+        shape = found[feature]
+        display = cls(shape, float(model.feature_importances_[shape.feature]), model.classes_[1])
         return display.plot(ax, name=name)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None) -> ShapeDisplay:
@@ -94,13 +97,22 @@ class ShapeDisplay:
         ax.step(x, score, where="post", color=INK, linewidth=1.5)
         ax.axhline(0, color=PALE, linewidth=0.8, zorder=0)
         ax.set_xlim(x[0], x[-1])
-        ax.locator_params(axis="x", nbins=5)
+        self._name_ticks(ax)
         if self.shape.counts is not None and self.shape.counts.any():
             heights = _COUNTS * np.append(self.shape.counts, self.shape.counts[-1]) / self.shape.counts.max()
             foot = ax.get_xaxis_transform()
             ax.fill_between(x, heights, step="post", color=PALE, alpha=0.7, linewidth=0, transform=foot, zorder=0)
         dress(ax, f"{self.share:.1%} of the vote", name or self.shape.name, f"vote for {self.label}")
         return self
+
+    def _name_ticks(self, ax: Axes) -> None:
+        """The labels of categories, where there is room for them."""
+        labels = self.shape.categories
+        if not labels:
+            ax.locator_params(axis="x", nbins=5)
+            return
+        shown = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), _LABELS)).round().astype(int))
+        ax.set_xticks(shown, [str(labels[k]) for k in shown])
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the step function starts, jumps and ends (a little beyond its outer cuts), and its value from there."""

@@ -70,7 +70,8 @@ def _checked_target(path: str | os.PathLike) -> Path:
 def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray], effort: int | None) -> bytes:
     raw = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
     parts, index = _parts(raw)
-    text = json.dumps({**header, "arrays": index}, allow_nan=False, ensure_ascii=False, indent=1).encode()
+    # Without an indent: only then does the encoder that is written in C do it.
+    text = json.dumps({**header, "arrays": index}, allow_nan=False, ensure_ascii=False).encode()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=effort) as file:
         _add(file, _HEADER, text)

@@ -321,3 +321,10 @@ def test_numbers_of_128_bits_are_numbers():
     )
     with pytest.raises(ValueError, match="are one number in floating"):
         model().fit(pl.DataFrame({"n": pl.Series([2**60 + k for k in range(N)]).cast(pl.Int128)}), Y)
+
+
+@pytest.mark.parametrize("labels", [Y, np.where(X[:, 2] > 0.5, 2, Y)])
+def test_every_classifier_with_probabilities_has_their_logarithm(labels):
+    for fitted in (model(calibrate=True).fit(X, labels), AdaBoostClassifier(n_estimators=5).fit(X, labels)):
+        np.testing.assert_allclose(np.exp(fitted.predict_log_proba(X)), fitted.predict_proba(X), rtol=1e-12)
+    assert not hasattr(model(calibrate=False), "predict_log_proba")

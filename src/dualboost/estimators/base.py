@@ -217,6 +217,12 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         """The probability of each class; the likeliest is the one that `predict` names."""
         return self._chances(self.decision_function(X))
 
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """The logarithm of the probabilities."""
+        with np.errstate(divide="ignore"):  # the logarithm of 0 is the truth there
+            return np.log(self.predict_proba(X))
+
     def _chances(self, votes: np.ndarray) -> np.ndarray:
         return with_likeliest(self._linked(votes), _winning(votes))
 

@@ -101,11 +101,6 @@ class DescentClassifier(BoostedClassifier):
         self.members_ = [game.oracle.predictor([pool.keys[j]], np.ones(1)) for j in used]
         self.steps_ = moves.steps
 
-    def predict_log_proba(self, X):
-        """The logarithm of the probabilities."""
-        with np.errstate(divide="ignore"):  # the logarithm of 0 is the truth there
-            return np.log(self.predict_proba(X))
-
     def staged_decision_function(self, X) -> Iterator[np.ndarray]:
         """The score after each round; the last one is `decision_function`, up to rounding."""
         check_is_fitted(self)

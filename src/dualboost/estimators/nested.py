@@ -34,7 +34,7 @@ class NestedParameters(BaseEstimator):
         inner = {f"{name}__{f.name}": getattr(value, f.name) for name, value in records.items() for f in fields(value)}
         return {**params, **inner}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any):
         """Set parameters, or those of records among them, such as `learner__max_depth`.
 
         Parameters

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from dualboost.estimators.arrays import INPUT, validated
 from dualboost.estimators.control import Control
 from dualboost.frames import as_frame, check_infinity, check_whole_numbers, encode_frame, frame_numbers
 from dualboost.labels import as_labels
@@ -39,7 +40,6 @@ __all__ = [
 
 _SMALL = 10_000  # cells
 _PIECE = 1 << 16  # rows numbered at once
-_INPUT = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,30 +209,14 @@ def _training_table(estimator, X, y, sample_weight):
     check_whole_numbers(X, frame)
     estimator.column_names_ = [] if frame is None else frame.odd_names
     if frame is None or frame.plain:
-        table, y = _validated(estimator, X, y=y)
+        table, y = validated(estimator, X, y=y)
         estimator.categories_ = {}
         return table, y, ()
     read = frame_numbers(frame, _with_weight(sample_weight, len(frame)))
-    table, y = validate_data(estimator, read.table, y=y, **_INPUT)
+    table, y = validate_data(estimator, read.table, y=y, **INPUT)
     _check_feature_names(estimator, frame.table, reset=True)
     estimator.categories_ = read.categories
     return table, y, read.columns
-
-
-def _validated(estimator, X, y="no_validation", reset: bool = True):
-    """By scikit-learn's rules; masked cells are missing values, and text has no place in an array."""
-    if np.ma.isMaskedArray(X):
-        X = X.astype(np.float64).filled(np.nan)
-    try:
-        return validate_data(estimator, X, y=y, reset=reset, **_INPUT)
-    except ValueError as error:
-        label = str(error).partition("could not convert string to float: ")[2]
-        if not label:
-            raise
-        raise ValueError(
-            f"X holds text, such as {label}, and an array has no place to say what is a category: give a frame with "
-            'columns of categories (transformers make one after .set_output(transform="pandas")), or encode it.'
-        ) from error
 
 
 def _with_weight(sample_weight, n_rows: int) -> np.ndarray | slice:
@@ -281,9 +265,9 @@ def predict_input(estimator, X):
         check_infinity(frame)
         _check_odd_names(frame.odd_names, getattr(estimator, "column_names_", []))
     if frame is None or (frame.plain and not categories):
-        return _validated(estimator, X, reset=False)
+        return validated(estimator, X, reset=False)
     _check_feature_names(estimator, frame.table, reset=False)
-    table = check_array(encode_frame(frame, categories), **_INPUT)
+    table = check_array(encode_frame(frame, categories), **INPUT)
     _check_n_features(estimator, table, reset=False)
     return table
 

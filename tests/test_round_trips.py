@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from dualboost import load_model, save_model
-from dualboost.estimators.validation import _INPUT, _is_plain
+from dualboost.estimators.arrays import INPUT
+from dualboost.estimators.validation import _is_plain
 from fitted import KINDS, NEW, WHOLE, fitted, frame, new_rows
 
 
@@ -50,7 +51,7 @@ def test_the_short_way_gives_what_the_checks_give():
     model = fitted("MarginBoostClassifier")
     for rows in (NEW, NEW[:1], NEW[::2], np.asfortranarray(NEW), WHOLE):
         assert _is_plain(model, rows)
-        np.testing.assert_array_equal(validate_data(model, rows, reset=False, **_INPUT), rows)
+        np.testing.assert_array_equal(validate_data(model, rows, reset=False, **INPUT), rows)
     read_only = NEW.copy()
     read_only.flags.writeable = False
     np.testing.assert_array_equal(model.decision_function(read_only), model.decision_function(NEW))

@@ -83,13 +83,13 @@ def convergence_plot(model, ax: Axes | None = None) -> Axes:
     return ConvergenceDisplay.from_estimator(model, ax=ax).ax_
 
 
-def shape_plot(model, feature: int, ax: Axes | None = None, *, name: str | None = None) -> Axes:
+def shape_plot(model, feature: int | str, ax: Axes | None = None, *, name: str | None = None) -> Axes:
     """How the vote depends on one feature: the step function that all stumps on it add up to.
 
     Parameters
     ----------
     model : fitted MarginBoostClassifier
-    feature : int
+    feature : int or str
         The column of X, one that the model uses.
     ax : matplotlib Axes, optional
     name : str, optional

@@ -50,7 +50,7 @@ def _curve(study: Study, shape: Shape, size: float) -> Curve:
 def _bars(study: Study, shape: Shape, categories: list[str], size: float) -> str:
     """The categories that move the vote most, for and against, and a missing value, which may matter most of all."""
     labels = [*categories, "(missing)"]
-    values = np.append(shape(np.arange(len(categories), dtype=np.float64)), shape.missing)
+    values = np.append(shape(shape.categories), shape.missing)
     order = np.argsort(-values[:-1], kind="stable")
     if len(order) >= _BARS:
         order = np.concatenate([order[: _BARS // 2], order[-(_BARS // 2 - 1) :]])

@@ -19,6 +19,7 @@ from dualboost.estimators.linear_start import LinearVotes, linear_votes
 from dualboost.estimators.noise_rate import TIE, log_shares
 from dualboost.estimators.validation import TrainingData
 from dualboost.estimators.watching import Draw
+from dualboost.game import INTERRUPTED
 from dualboost.learners import LeafTrees, Learner, Predictor, Stumps
 from dualboost.learners.leaf_trees import LeafOracle
 from dualboost.learners.union import SumScores
@@ -116,6 +117,21 @@ class Trials:
         self._lines: dict[float, LinearVotes | None] = {}
 
     def best(self, learners: Sequence[Learner]) -> Found:
+        """The best of all tries, or of those that were made before Ctrl-C."""
+        control = self.data.control
+        try:
+            with control.ctrl_c.playing():
+                self._search(learners)
+        except KeyboardInterrupt:
+            if self.found is None:
+                raise
+            control.clock.interrupt()
+            control.broken_off.add(control.part)
+            self.found = replace(self.found, trial=replace(self.found.trial, cut=INTERRUPTED))
+        assert self.found is not None
+        return self.found
+
+    def _search(self, learners: Sequence[Learner]) -> None:
         """The start, then the size from the middle of the list on, then the noise rate where none is given."""
         given, at, self._own = self.settings.rate, len(learners) // 2, len(learners) > 1
         played = (*learners, self.settings.booster, given, self.settings.max_iter, self.data.control.training.patience)
@@ -132,8 +148,6 @@ class Trials:
         for other in _OTHER_RATES if given is None else ():
             if not self._better(learners[at], other, linear):
                 break
-        assert self.found is not None
-        return self.found
 
     def _better(self, learner: Learner, rate: float, linear: bool) -> bool:
         """Whether this is the best so far; nothing is tried after a fit that was broken off."""

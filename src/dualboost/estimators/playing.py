@@ -57,7 +57,8 @@ class Player:
         with progress(title, self.max_iter, self.verbose) as draw:
             watch = RunWatch(control, judge, notebook, draw, keeper, self._each_round(data, oracle))
             begin = None if keeper is None else self._taken_up(game, parts.booster, keeper, watch)
-            outcome = play(game, parts.booster, self.max_iter, begin, watch)
+            with control.ctrl_c.playing():
+                outcome = play(game, parts.booster, self.max_iter, begin, watch)
         if outcome.status == INTERRUPTED:
             control.clock.interrupt()
             control.broken_off.add(control.part)

@@ -1,6 +1,5 @@
 """What can happen to a run: threads, forks, Ctrl-C, little memory, a full disk, a killed process."""
 
-import gc
 import multiprocessing
 import os
 import signal
@@ -9,7 +8,6 @@ import sys
 import time
 import traceback
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,8 +17,6 @@ from sklearn.datasets import make_classification
 
 from dualboost import (
     AdaBoostClassifier,
-    LogisticMixtureClassifier,
-    LPBoostClassifier,
     MarginBoostClassifier,
     Training,
     load_model,
@@ -34,14 +30,6 @@ pytestmark = [
 ]
 
 X, Y = make_classification(300, 8, n_informative=4, flip_y=0.1, random_state=0)
-MODELS = {
-    "AdaBoost": lambda: AdaBoostClassifier(n_estimators=60, n_jobs=2),
-    "margin": lambda: MarginBoostClassifier(0.3, n_jobs=2),
-    "corrective": lambda: MarginBoostClassifier(0.3, booster=Corrective(), tol=1e-9, max_iter=300, calibrate=False),
-    "LPBoost": lambda: LPBoostClassifier(0.3, calibrate=False),
-    "mixture": lambda: LogisticMixtureClassifier(bags=4, max_iter=20, random_state=0),
-}
-
 
 FORK = multiprocessing.get_context("fork")
 
@@ -77,18 +65,6 @@ def rows_of(m: int, features: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(m, features))
     return X, X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=m) > 0
-
-
-def test_eight_threads_at_once_fit_the_same_bits():
-    alone = {name: make().fit(X, Y).decision_function(X).tobytes() for name, make in MODELS.items()}
-
-    def fitted(name: str) -> bytes:
-        return MODELS[name]().fit(X, Y).decision_function(X).tobytes()
-
-    with ThreadPoolExecutor(8) as pool:
-        names = list(MODELS) * 2
-        for name, found in zip(names, pool.map(fitted, names), strict=True):
-            assert found == alone[name], name
 
 
 def test_a_fit_in_a_forked_child_after_a_threaded_fit_ends():
@@ -139,27 +115,6 @@ def test_little_memory_is_an_error_and_not_the_end():
     assert done.returncode == 0, done.stderr
     refused, score = map(float, done.stdout.split())
     assert refused >= 2 and score > 0.5
-
-
-def _growth() -> float:
-    rows, labels = rows_of(60, 4)
-    training, before = Training(seconds=60), 0
-    kinds = (
-        AdaBoostClassifier(n_estimators=8),
-        AdaBoostClassifier(n_estimators=40, warm_start=True),
-        MarginBoostClassifier(0.4, booster=Corrective(), max_iter=40, calibrate=False, training=training),
-    )
-    for k in range(1001):
-        kinds[k % 3].fit(rows, labels, eval_set=(rows[:20], labels[:20]) if k % 30 == 2 else None)
-        if k == 200:
-            gc.collect()
-            before = _size(1)
-    gc.collect()
-    return (_size(1) - before) / 2**20
-
-
-def test_a_thousand_fits_do_not_grow():
-    assert in_a_child(_growth) < 3, "MiB from the 200th to the 1000th"
 
 
 # ---- files ----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import warnings
 from collections.abc import Callable
@@ -75,10 +74,9 @@ def fit_with_little_memory() -> None:
     unlimited = resource.RLIM_INFINITY
     for name, kind in KINDS.items():
         kind.make().fit(*kind.table(60))  # what solvers and imports need for themselves
-        rows, labels = kind.table(500 if "nzdd" in name else 6_000)
+        rows, labels = kind.table(500 if "nzdd" in name else 12_000)
         refused = 0
         for room in ((k * 5 % 12 + 1) << 16 for k in range(12)):
-            gc.collect()
             resource.setrlimit(resource.RLIMIT_AS, (in_pages(0) + room, unlimited))
             try:
                 kind.make().fit(rows, labels)

@@ -16,6 +16,12 @@ from conftest import LEARNERS, OPEN_LEARNERS, reals
 from dualboost.learners import LeafTrees
 from fitted import quick
 
+
+def small_numbers(rng: np.random.Generator, m: int) -> np.ndarray:
+    """Whole numbers, which a learner may read as categories."""
+    return rng.integers(0, 6, (m, 5)).astype(float)
+
+
 NAMES = [name for name in dualboost.__all__ if name.endswith("Classifier")]
 VARIANTS = {
     **{name: (name, {}) for name in NAMES},
@@ -55,7 +61,7 @@ KINDS = {
         for name, case in LEARNERS.items()
     },
     **{
-        f"learner: {name}": Kind(lambda make=make: classifier("MarginBoostClassifier", learner=make()), reals)
+        f"learner: {name}": Kind(lambda make=make: classifier("MarginBoostClassifier", learner=make()), small_numbers)
         for name, make in OPEN_LEARNERS.items()
     },
 }

@@ -171,7 +171,7 @@ class Trials:
         held_out = self.data.held_out
         if held_out is None or parts.oracle is None:
             return replace(parts, start=line.margins)
-        votes = line.predictor(parts.oracle.bins, 1.0).scores(held_out.X, self.rows.threads)
+        votes = line.predictor(parts.oracle, 1.0).scores(held_out.X, self.rows.threads)
         return replace(parts, start=line.margins, held_out_start=votes)
 
     def _tried(self, parts: BagParts) -> Trial:

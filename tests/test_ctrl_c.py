@@ -67,7 +67,7 @@ ENDLESS = {
     "trees": lambda: margin(booster=Corrective(), learner=Trees(3)),
     "leaf trees": lambda: margin(booster=Corrective(), learner=LeafTrees(8)),
     "sklearn": lambda: margin(learner=SklearnLearner(DecisionTreeClassifier(max_depth=3, random_state=0))),
-    "words": lambda: endless("LPBoostClassifier", learner=Words((0, 1))),
+    "words": lambda: endless("AdaBoostClassifier", learner=Words((0, 1))),
     "matrix": lambda: endless("LPBoostClassifier", learner=Matrix()),
     "diagram": lambda: endless("FrankWolfeBoostClassifier", learner=NZDD(Thresholds())),
 }

@@ -138,6 +138,21 @@ def test_a_time_limit_ends_every_fit(variant):
 
 @every_one
 @two_or_three
+@pytest.mark.parametrize("given", [True, False], ids=["eval_set", "validation_fraction"])
+def test_rows_held_out_stop_every_fit(variant, classes, given):
+    X, y = numbers(classes)
+    training = dualboost.Training(patience=3, validation_fraction=None if given else 0.3)
+    model = make(variant, training=training).fit(X, y, eval_set=(X[::3], y[::3]) if given else None)
+    for k, part in enumerate(getattr(model, "estimators_", [model])):
+        assert "the best on held-out rows, was kept" in part.status_
+        best = np.nanmax(part.history_["validation"])
+        assert len(part.history_["validation"]) == len(part.history_["validation_loss"]) >= 2
+        if given and "no signal" not in part.status_:
+            assert best == pytest.approx(part.score(X[::3], y[::3] if part is model else y[::3] == k), abs=1e-12)
+
+
+@every_one
+@two_or_three
 def test_a_warm_start_has_the_bits_of_one_run(variant, classes):
     X, y = numbers(classes)
     short, long = make(variant, max_iter=6, n_estimators=6), make(variant, max_iter=14, n_estimators=14)

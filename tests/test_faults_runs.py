@@ -1,16 +1,13 @@
 """What can happen to a run: threads, forks, Ctrl-C, little memory, a full disk, a killed process."""
 
-import gc
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import traceback
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,10 +17,6 @@ from sklearn.datasets import make_classification
 
 from dualboost import (
     AdaBoostClassifier,
-    LogisticBoostClassifier,
-    LogisticMixtureClassifier,
-    LPBoostClassifier,
-    MABoostClassifier,
     MarginBoostClassifier,
     Training,
     load_model,
@@ -37,14 +30,6 @@ pytestmark = [
 ]
 
 X, Y = make_classification(300, 8, n_informative=4, flip_y=0.1, random_state=0)
-MODELS = {
-    "AdaBoost": lambda: AdaBoostClassifier(n_estimators=60, n_jobs=2),
-    "margin": lambda: MarginBoostClassifier(0.3, n_jobs=2),
-    "corrective": lambda: MarginBoostClassifier(0.3, booster=Corrective(), tol=1e-9, max_iter=300, calibrate=False),
-    "LPBoost": lambda: LPBoostClassifier(0.3, calibrate=False),
-    "mixture": lambda: LogisticMixtureClassifier(bags=4, max_iter=20, random_state=0),
-}
-
 
 FORK = multiprocessing.get_context("fork")
 
@@ -82,18 +67,6 @@ def rows_of(m: int, features: int) -> tuple[np.ndarray, np.ndarray]:
     return X, X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=m) > 0
 
 
-def test_eight_threads_at_once_fit_the_same_bits():
-    alone = {name: make().fit(X, Y).decision_function(X).tobytes() for name, make in MODELS.items()}
-
-    def fitted(name: str) -> bytes:
-        return MODELS[name]().fit(X, Y).decision_function(X).tobytes()
-
-    with ThreadPoolExecutor(8) as pool:
-        names = list(MODELS) * 2
-        for name, found in zip(names, pool.map(fitted, names), strict=True):
-            assert found == alone[name], name
-
-
 def test_a_fit_in_a_forked_child_after_a_threaded_fit_ends():
     rows, labels = rows_of(200_000, 6)  # enough for a pass to be worth threads
 
@@ -102,48 +75,6 @@ def test_a_fit_in_a_forked_child_after_a_threaded_fit_ends():
 
     assert in_a_child(fitted, timeout=60) == fitted()
     assert in_a_child(fitted, timeout=60) == fitted()
-
-
-# ---- Ctrl-C ---------------------------------------------------------------------------------------------------------
-
-
-def interrupted(model, rows, labels) -> tuple[float, str, float, float]:
-    """Seconds from the signal to the model, its status, its score, how far the bound is missed."""
-    at = []
-
-    def ring() -> None:
-        at.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    threading.Timer(0.5, ring).start()
-    model.fit(rows, labels)
-    took = time.monotonic() - at[0]
-    assert model.predict_proba(rows[:3]).shape == (3, len(model.classes_))
-    return took, model.status_, model.score(rows, labels), -model.certificate_.gap
-
-
-NEVER = {"tol": 1e-12, "max_iter": 10**9}
-ENDLESS = {
-    "compiled": lambda: MarginBoostClassifier(0.3, booster=Corrective(), **NEVER),
-    "search": lambda: MarginBoostClassifier(0.3, booster=Corrective(step="search"), **NEVER),
-    "several classes": lambda: MarginBoostClassifier(0.3, booster=Corrective(), **NEVER),
-    "several classes, logistic": lambda: LogisticBoostClassifier(n_estimators=10**9, learning_rate=1e-3, tol=1e-12),
-    "ascent": lambda: MABoostClassifier(max_iter=10**9),
-    "mixture": lambda: LogisticMixtureClassifier(max_iter=10**9, bags=3, learning_rate=1e-3, random_state=0),
-}
-
-
-@pytest.mark.parametrize("name", ENDLESS)
-def test_ctrl_c_returns_within_a_second_with_a_model(name):
-    rows, labels = rows_of(5_000 if name == "mixture" else 60_000, 10)
-    labels = labels + (rows[:, 3] > 0.5) if name.startswith("several classes") else labels
-    times = []
-    while len(times) < 3 and min(times, default=1.0) >= 1.0:  # a busy machine has another try
-        took, status, score, missed = in_a_child(interrupted, ENDLESS[name](), rows, labels)
-        assert "interrupted" in status and score > 0.4 and missed <= 1e-12, status
-        times.append(took)
-    assert min(times) < 1.0, times
 
 
 # ---- memory ---------------------------------------------------------------------------------------------------------
@@ -184,27 +115,6 @@ def test_little_memory_is_an_error_and_not_the_end():
     assert done.returncode == 0, done.stderr
     refused, score = map(float, done.stdout.split())
     assert refused >= 2 and score > 0.5
-
-
-def _growth() -> float:
-    rows, labels = rows_of(60, 4)
-    training, before = Training(seconds=60), 0
-    kinds = (
-        AdaBoostClassifier(n_estimators=8),
-        AdaBoostClassifier(n_estimators=40, warm_start=True),
-        MarginBoostClassifier(0.4, booster=Corrective(), max_iter=40, calibrate=False, training=training),
-    )
-    for k in range(1001):
-        kinds[k % 3].fit(rows, labels, eval_set=(rows[:20], labels[:20]) if k % 30 == 2 else None)
-        if k == 200:
-            gc.collect()
-            before = _size(1)
-    gc.collect()
-    return (_size(1) - before) / 2**20
-
-
-def test_a_thousand_fits_do_not_grow():
-    assert in_a_child(_growth) < 3, "MiB from the 200th to the 1000th"
 
 
 # ---- files ----------------------------------------------------------------------------------------------------------

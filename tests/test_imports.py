@@ -11,7 +11,7 @@ import dualboost
 
 ROOT = Path(dualboost.__file__).parent
 LEVELS = [
-    {"kernels", "rows", "errors", "labels"},
+    {"kernels", "rows", "errors", "labels", "cutting"},
     {"data", "frames"},
     {"sets"},
     {"losses", "learners"},

@@ -10,7 +10,8 @@ import dualboost.estimators.linear_start as linear_start
 import dualboost.estimators.noise_rate as noise_rate
 from dualboost import LogisticMixtureClassifier, Training
 from dualboost.estimators.bag_fits import BagParts, Bags
-from dualboost.estimators.bagging import _advanced, _Best, deal, try_out
+from dualboost.estimators.bag_rounds import ByLeftOut
+from dualboost.estimators.bagging import LeftOut, _advanced, _Best, deal, try_out
 from dualboost.estimators.clock import Clock
 from dualboost.estimators.folds import count_distinct, fingerprints
 from dualboost.estimators.linear_start import _Descent, design_of, linear_votes
@@ -186,8 +187,8 @@ def test_a_fit_without_time_is_a_model(table):
 
 
 def test_trials_that_cannot_win_end_early():
-    best = _Best(LogisticMixture(0.1).bind(Rows.of(2)), Bags(np.array([[True, False], [False, True]])))
-    best._seen, best.value, best.now = [1.0 - 0.01 * t for t in range(20)], 0.81, 0.81
+    best = _Best(LogisticMixture(0.1).bind(Rows.of(2)), Bags(np.array([[True, False], [False, True]])), ByLeftOut())
+    best._seen, best.left_out, best.now = [1.0 - 0.01 * t for t in range(20)], LeftOut(0.81, np.zeros(2)), 0.81
     assert best.cannot(reach=0.5, rounds=30) and not best.cannot(reach=0.5, rounds=32)
     assert not best.cannot(reach=0.82, rounds=0), "who has won may go on"
     best._seen = best._seen[:8]

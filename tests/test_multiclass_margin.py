@@ -114,3 +114,27 @@ def test_checkpoints_and_warm_starts(wine, tmp_path):
 def test_what_cannot_be_is_refused(options, words, wine):
     with pytest.raises(ValueError, match=words):
         model(**options).fit(*wine)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_weight_k_is_k_copies_where_many_stumps_are_equal(seed):
+    """Few values: at the start many stumps have the same edge, and rounding must not choose among them."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=90), rng.integers(0, 5, 90), rng.integers(0, 3, 90)]).astype(float)
+    y = (X[:, 0] + (X[:, 1] == 2) > 0.3).astype(int) + (X[:, 2] > 1)
+    y = np.where(np.arange(90) % 13 == 5, (y + 1) % 3, y)
+    X[::11, 1] = np.nan
+    counts = np.random.default_rng(seed).integers(0, 4, 90)
+    runs = []
+
+    def fitted(X, y, weights):
+        met = []
+        training = Training(callbacks=(lambda state: met.append(list(state.pool.keys[: len(state.w)])),))
+        runs.append(met)
+        return model(calibrate=False, training=training).fit(X, y, weights).decision_function(table)
+
+    table = X
+    by_weight = fitted(X, y, counts)
+    by_copies = fitted(np.repeat(X, counts, axis=0), np.repeat(y, counts), None)
+    assert runs[0] == runs[1] and len(runs[0]) > 2, "the same hypotheses in the same order"
+    np.testing.assert_allclose(by_weight, by_copies, atol=1e-8)

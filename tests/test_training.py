@@ -444,10 +444,6 @@ def test_what_cannot_be_kept_is_refused_before_computing(tmp_path):
         AdaBoostClassifier(training=Training(checkpoint=str(tmp_path / "no" / "run"))).fit(X, Y)
     with pytest.raises(ValueError, match="needs a random_state"):
         LogisticMixtureClassifier(training=training).fit(X, Y)
-    with pytest.raises(ValueError, match="need bags=0"):
-        LogisticMixtureClassifier(training=Training(validation_fraction=0.2)).fit(X, Y)
-    with pytest.raises(ValueError, match="need bags=0"):
-        LogisticMixtureClassifier().fit(X, Y, eval_set=(XV, YV))
 
 
 def test_a_run_stopped_by_the_clock_can_go_on(tmp_path):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dualboost import kernels
+from dualboost.cutting import check_cut
 from dualboost.learners.base import Answer, Hypothesis, Oracle
 from dualboost.losses.base import Loss
 from dualboost.rows import Rows
@@ -52,7 +53,11 @@ class Game:
 
     def columns_of(self, hypotheses: Iterable[Hypothesis]) -> np.ndarray:
         """The columns of these hypotheses as floats, one a row."""
-        return np.array([self.oracle.column(hypothesis) for hypothesis in hypotheses], dtype=np.float64)
+        columns = []
+        for hypothesis in hypotheses:
+            check_cut()
+            columns.append(self.oracle.column(hypothesis))
+        return np.array(columns, dtype=np.float64)
 
     @cached_property
     def live(self) -> dict[str, Any]:

@@ -31,6 +31,7 @@ __all__ = [
 SEAM = 32  # rounds from one seam to the next: a linear program that begins anew costs a tenth more in all
 _FIRST_SEAM = 4  # then twice as late each time up to 32: a run of few rounds has its seams too
 _MOST = 512  # compiled rounds at once, on data so small that they take milliseconds
+_FIRST = 4  # of a run: whoever breaks it off soon has something to keep
 _UNKNOWN = 128  # the same where the size of the data is not known
 _CELLS = 1_000_000_000  # codes that a stretch of compiled rounds may read: about half a second
 
@@ -79,6 +80,10 @@ class Watch(ABC):
         """
 
     @abstractmethod
+    def cut(self) -> str:
+        """Why to give up a long step within a round, or nothing; asked often while one lasts."""
+
+    @abstractmethod
     def seam(self, halt: Halt) -> None:
         """Told at every seam where the run could be taken up again."""
 
@@ -96,6 +101,9 @@ class _Plain(Watch):
 
     def look(self, state: State) -> str:
         return (self._look(state) or "") if self._look is not None else ""
+
+    def cut(self) -> str:
+        return ""
 
     def seam(self, halt: Halt) -> None:
         """There are none."""
@@ -150,7 +158,8 @@ def _bursts(game: Game, booster: Booster, state: State, limit: int, watch: Watch
     """Compiled rounds up to this one, where the booster has them; the last state is not yet certified."""
     most = rounds_at_once(game)
     while state.t < limit and not state.status:
-        burst = booster.burst(game, state, min(most, watch.wait(state.t), limit - state.t))
+        count = min(most if state.t else _FIRST, watch.wait(state.t), limit - state.t)
+        burst = booster.burst(game, state, count)
         if burst is None:
             return
         state = burst.state

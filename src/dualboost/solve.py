@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dualboost.boosters import Booster, TotallyCorrective
+from dualboost.cutting import Cut, cut_by
 from dualboost.game import INTERRUPTED, Certificate, Game, State, ask_scaled, proved, rounds
 from dualboost.learners import Matrix, Oracle
 from dualboost.learners.base import Hypothesis
@@ -205,15 +206,18 @@ def play(
     reason, state, pieces = "", begin.state, stretches(game, booster, begin, max_rounds, eyes)
     del begin  # its margins and weights would stay in memory to the end
     try:
-        for stretch in pieces:
-            state = stretch.state
-            log += stretch.records
-            if stretch.at_seam:
-                eyes.seam(Halt.at(state, log))
-            asked = eyes.look(state) if stretch.records else ""
-            reason = state.status or asked
-            if reason:
-                break
+        with cut_by(eyes.cut):
+            for stretch in pieces:
+                state = stretch.state
+                log += stretch.records
+                if stretch.at_seam:
+                    eyes.seam(Halt.at(state, log))
+                asked = eyes.look(state) if stretch.records else ""
+                reason = state.status or asked
+                if reason:
+                    break
+    except Cut as cut:  # a watch has no reason for one before there is a vote
+        reason = str(cut)
     except KeyboardInterrupt:
         if not log:
             raise
@@ -222,7 +226,10 @@ def play(
         state, answer = next(rounds(game, booster, state))
         log.append(record_of(state, answer))
         eyes.look(state)
-    return finish(game, state, reason or f"stopped after max_rounds = {max_rounds}", log)
+    try:
+        return finish(game, state, reason or f"stopped after max_rounds = {max_rounds}", log)
+    except KeyboardInterrupt:  # the run is over: one look more is all it takes
+        return finish(game, state, INTERRUPTED, log)
 
 
 def finish(game: Game, state: State, status: str, log: list[Record]) -> Outcome:

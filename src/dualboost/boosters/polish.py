@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualboost.boosters.column_generation import Atom, optimum
+from dualboost.cutting import check_cut
 from dualboost.game import Game, Pool, State
 from dualboost.learners.base import Answer
 
@@ -41,6 +42,7 @@ def polished(game: Game, state: State, polish: Polish, count: int) -> tuple[Stat
     """(the state with what the program's row weights prove, what is collected now, the program's ensemble)."""
     atoms = _with_heaviest(polish, game.oracle.best(state.d, count))
     d, w = optimum(game, polish.pool, atoms)
+    check_cut()
     answer = game.oracle.best(d, count)
     bound = game.loss.conjugate(d) + game.budget * answer.bound
     if bound < state.best.bound:

@@ -56,6 +56,8 @@ class BagParts:
     """(bags, rows): margins to begin with, for compiled rounds; none is 0."""
     beat: float = np.inf
     """The loss on rows left out that another trial has reached: one that cannot get there ends early."""
+    held_out_start: np.ndarray | None = None
+    """The mean vote to begin with on rows that are held out from all bags; none is 0."""
 
 
 class Fit(ABC):
@@ -78,8 +80,8 @@ class Fit(ABC):
         """One more round; at its end a run stays where it is."""
 
     @abstractmethod
-    def predictor(self, count: int) -> Predictor:
-        """The ensemble after so many rounds."""
+    def predictor(self, count: int, since: int = 0) -> Predictor:
+        """The ensemble after so many rounds, or what it has gained since an earlier one."""
 
     @abstractmethod
     def moves(self, count: int) -> list[Move]:
@@ -126,8 +128,8 @@ class AnyFit(Fit):
     def restore(self, moves: list[Move]) -> None:
         self._votes = list(moves)
 
-    def predictor(self, count: int) -> Predictor:
-        kept = [(key, amount) for at, key, amount in self._votes if at < count]
+    def predictor(self, count: int, since: int = 0) -> Predictor:
+        kept = [(key, amount) for at, key, amount in self._votes if since <= at < count]
         return self._oracle.predictor([key for key, _ in kept], np.array([amount for _, amount in kept]))
 
 
@@ -184,8 +186,8 @@ class LeafFit(Fit):
     def restore(self, moves: list[Move]) -> None:
         self._trees, self._amounts = [tree for _, tree, _ in moves], [amount for _, _, amount in moves]
 
-    def predictor(self, count: int) -> Predictor:
-        return self._oracle.predictor(self._trees[:count], np.array(self._amounts[:count]))
+    def predictor(self, count: int, since: int = 0) -> Predictor:
+        return self._oracle.predictor(self._trees[since:count], np.array(self._amounts[since:count]))
 
 
 def fits_to(data: TrainingData, rows: Rows, bags: Bags, parts: BagParts) -> list[Fit]:

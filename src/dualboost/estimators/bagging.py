@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualboost.estimators.bag_fits import BagParts, Bags, Fit, fits_to
+from dualboost.estimators.bag_rounds import ByHeldOut, ByLeftOut, RoundChoice
 from dualboost.estimators.clock import Clock
 from dualboost.estimators.control import Control
+from dualboost.estimators.judge import Ranking, Score, kept_in_words, score_columns
 from dualboost.estimators.validation import TrainingData
 from dualboost.estimators.watching import Draw, asked
 from dualboost.game import INTERRUPTED, Best, Pool, State
@@ -21,10 +23,9 @@ from dualboost.learners import Predictor
 from dualboost.losses import LogisticMixture
 from dualboost.rows import Rows
 
-__all__ = ["Average", "Trial", "deal", "loss_where", "mean_margins", "try_out"]
+__all__ = ["Average", "LeftOut", "Trial", "deal", "loss_where", "mean_margins", "try_out"]
 
 _LEFT_OUT = 0.37  # what a bootstrap sample does not hold
-_PATIENCE = 8  # rounds without progress on the rows left out
 _LATELY = 5  # rounds by which the speed of a descent is judged
 
 
@@ -60,20 +61,45 @@ def deal(prints: np.ndarray, signs: np.ndarray, count: int) -> Bags:
 
 
 @dataclass(frozen=True, eq=False)
+class LeftOut:
+    """The smallest loss on the rows left out, and the margins that have it; NaN for rows that all fits have seen."""
+
+    loss: float
+    margins: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Trial:
-    """Side-by-side fits of one learner and loss, cut at the round that was best on the rows left out."""
+    """Side-by-side fits of one learner and loss, cut at the round that was best on rows left out or held out."""
 
     fits: tuple[Fit, ...]
     out_margins: np.ndarray
     """y times the mean vote of the fits that have not seen the row; NaN where all have."""
-    out_loss: float
-    """The loss of these margins; what trials are compared by."""
+    left_out: LeftOut
+    """The best round on the rows left out: what trials are compared by, whoever chooses the round that is kept."""
     history: np.ndarray
     """The mean loss in the bags, at the start that was given and after each round that is kept."""
     rounds: int
     parts: BagParts
     cut: str = ""
     """Why the fits were broken off before they had found their best round, if they were."""
+    end: str = ""
+    """Why they ended where they were not broken off."""
+    scores: tuple[Score, ...] = ()
+    """Of the mean vote, on rows that are held out from all bags."""
+
+    @property
+    def course(self) -> dict[str, np.ndarray]:
+        """What happened, by round."""
+        scores = score_columns(self.scores, self.scores[-1].t + 1) if self.scores else {}
+        return {"loss": self.history, **scores}
+
+    @property
+    def words(self) -> str:
+        """Why the fits ended, and what is kept of them."""
+        if not self.scores:
+            return f"{self.cut}; " * bool(self.cut) + f"{self.rounds} rounds, the best on rows left out"
+        return f"{self.cut or self.end or 'no more rounds'}; {kept_in_words(self.rounds)}"
 
     def predictor(self) -> Average:
         """The mean vote of the fits; made on request, since most trials lose."""
@@ -83,12 +109,12 @@ class Trial:
 def try_out(
     data: TrainingData, rows: Rows, bags: Bags, parts: BagParts, max_iter: int, draw: Draw | None = None
 ) -> Trial:
-    """Play all bags until the rows left out gain no more, at most `max_iter` rounds; keep the best round."""
+    """Play all bags until rows left out, or held out, gain no more, at most `max_iter` rounds; keep the best round."""
     fits = fits_to(data, rows, bags, parts)
-    best = _Best(parts.loss.bind(rows), bags)
+    best = _Best(parts.loss.bind(rows), bags, _choice(data, parts, rows.threads))
     if parts.start is not None:
         best.look(0, fits)
-    cut = ""
+    cut = end = ""
     try:
         for t in range(1, max_iter + 1):
             fits, cut = _advanced(fits, data.control.clock, t)
@@ -97,33 +123,43 @@ def try_out(
                 break
             best.look(t, fits)
             if draw is not None:
-                draw(best.state(t), " on rows left out")
-            cut = cut or _asked_to_stop(data.control, best, t)
-            ended = t - best.at >= _PATIENCE or best.cannot(parts.beat, max_iter - t)
-            if cut or ended or all(fit.finished for fit in fits):
+                draw(best.state(t), best.choice.words())
+            cut, end = cut or _asked_to_stop(data.control, best, t), best.choice.reason(t)
+            if cut or end or best.cannot(parts.beat, max_iter - t) or all(fit.finished for fit in fits):
                 break
     except KeyboardInterrupt:
         if best.none:
             raise
         data.control.clock.interrupt()
         cut = INTERRUPTED
+    best.close(fits)
     kept = best.at + (parts.start is not None)
     history = np.mean([fit.losses[:kept] for fit in fits], axis=0)
-    return Trial(tuple(fits), best.margins, best.value, history, best.at, parts, cut)
+    scores = tuple(best.choice.scores)
+    return Trial(tuple(fits), best.margins, best.left_out, history, best.at, parts, cut, end, scores)
+
+
+def _choice(data: TrainingData, parts: BagParts, threads: int) -> RoundChoice:
+    """Who chooses the round."""
+    if data.held_out is None:
+        return ByLeftOut()
+    return ByHeldOut(Ranking(data.held_out, data.control.training.patience), parts.held_out_start, threads)
 
 
 class _Best:
-    """The best look so far at the rows left out."""
+    """The best look so far, by whoever chooses the round, with the votes on the rows left out."""
 
-    def __init__(self, loss: LogisticMixture, bags: Bags):
-        self.loss, self.bags = loss, bags
-        self.value, self.at, self.now, self.none = np.inf, 0, np.inf, True
+    def __init__(self, loss: LogisticMixture, bags: Bags, choice: RoundChoice):
+        self.loss, self.bags, self.choice = loss, bags, choice
+        self.at, self.now, self.none = 0, np.inf, True
         self.margins = self.last = np.zeros(0)
+        self.left_out = LeftOut(np.inf, self.margins)
+        self._looked = 0
         self._seen: list[float] = []
 
     def cannot(self, reach: float, rounds: int) -> bool:
         """Whether the loss stays above `reach` even if it goes on to fall as fast as in the last rounds."""
-        if self.value <= reach or len(self._seen) < 2 * _LATELY:
+        if self.left_out.loss <= reach or len(self._seen) < 2 * _LATELY:
             return False
         fall = (self._seen[-1 - _LATELY] - self.now) / _LATELY
         return self.now - max(fall, 0.0) * rounds > reach
@@ -140,11 +176,22 @@ class _Best:
             total[fit.out] += fit.margins
         times = self.bags.times_out
         self.last = total / np.maximum(times, 1)
-        self.now = loss_where(self.loss, self.last, times > 0)
+        self.now, self._looked = loss_where(self.loss, self.last, times > 0), t
         self._seen.append(self.now)
-        if self.none or self.now < self.value - 1e-12:
-            self.value, self.at, self.none = self.now, t, False
-            self.margins = np.where(times > 0, self.last, np.nan)
+        if self.now < self.left_out.loss - 1e-12:
+            self.left_out = LeftOut(self.now, np.where(times > 0, self.last, np.nan))
+        if self.choice.prefers(t, fits, self.now) or self.none:
+            self._take()
+
+    def _take(self) -> None:
+        self.at, self.none = self._looked, False
+        known = self.bags.times_out > 0
+        self.margins = self.left_out.margins if self.now == self.left_out.loss else np.where(known, self.last, np.nan)
+
+    def close(self, fits: Sequence[Fit]) -> None:
+        """The run is over: the last round may be the best."""
+        if self.choice.prefers_last(self._looked, fits):
+            self._take()
 
 
 def _advanced(fits: list[Fit], clock: Clock, t: int) -> tuple[list[Fit], str]:

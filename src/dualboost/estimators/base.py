@@ -27,7 +27,7 @@ from dualboost.estimators.nested import NestedParameters
 from dualboost.estimators.playing import Parts, Player
 from dualboost.estimators.training import Training, check_training
 from dualboost.estimators.validation import TrainingData, predict_input, thread_count, training_data
-from dualboost.game import Certificate, Game
+from dualboost.game import Certificate, Game, Pool
 from dualboost.learners import Learner, Oracle, Predictor, Stumps
 from dualboost.rows import Rows
 from dualboost.solve import Outcome, finish_again
@@ -105,11 +105,12 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
             self.__dict__.pop(name, None)
         data = replace(training_data(self, X, y, sample_weight, extras), control=control)
         data = self._hooked(with_held_out(self, data, eval_set, control.training))
-        if len(data.classes) == 2 or _all_at_once(self):
-            self._fit_and_calibrate(data if len(data.classes) == 2 else data.in_pairs())
-        else:
-            self._fit_each_against_rest(data, earlier)
-        self.classes_ = data.classes
+        with control.ctrl_c.heard(control.clock):
+            if len(data.classes) == 2 or _all_at_once(self):
+                self._fit_and_calibrate(data if len(data.classes) == 2 else data.in_pairs())
+            else:
+                self._fit_each_against_rest(data, earlier)
+            self.classes_ = data.classes
         remove_checkpoints(control, len(getattr(self, "estimators_", [self])))
         if data.control.hooks is not None:
             data.control.hooks.end(dict)
@@ -248,10 +249,17 @@ def _log_odds(p: np.ndarray) -> np.ndarray:
     return np.log(p / (1 - p))
 
 
-def with_a_vote(game: Game, outcome: Outcome) -> Outcome:
-    """The last ensemble where the empty one has the best soft margin: 0 is no use to a classifier."""
+def with_a_vote(game: Game, outcome: Outcome, broken_off: bool = False) -> Outcome:
+    """The last ensemble where the empty one has the best soft margin: 0 is no use to a classifier.
+
+    A run that was broken off may have none yet: then the hypothesis with the largest edge under the given weights.
+    """
     state = outcome.state
-    if len(outcome.weights) or not len(state.w):
+    if broken_off and not state.w.any():
+        answer = game.oracle.best(np.array(game.rows.prior))
+        pool = Pool.of_record(answer.hypotheses[:1])
+        state = replace(state, pool=pool, w=np.array([np.copysign(min(game.budget, 1.0), answer.edges[0])]))
+    if len(outcome.weights) or not state.w.any():
         return outcome
     return finish_again(game, outcome, replace(state, best=replace(state.best, w=state.w)))
 

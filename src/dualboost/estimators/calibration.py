@@ -95,6 +95,8 @@ def calibrated(data: TrainingData, score: Callable[[TrainingData, TrainingData],
         scores.append(score(data.part(seen), test))
         codes.append(test.codes)
         weights.append(np.ones(len(test.codes)) if test.weights is None else test.weights)
+        if data.control.clock.reason():
+            break
     if not scores:
         return Softmax(1.0) if data.pairs else Sigmoid(1.0)
     mass = np.concatenate(weights)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from dualboost.estimators.clock import Clock
+from dualboost.estimators.ctrl_c import CtrlC
 from dualboost.estimators.hooks import Hooks
 from dualboost.estimators.training import Training
 
@@ -25,6 +26,7 @@ class Control:
     """The parts that the clock or Ctrl-C has ended: they can be taken up again."""
     stopped: set[str] = field(default_factory=set)
     """These, and the parts whose rounds a callback or held-out rows have chosen."""
+    ctrl_c: CtrlC = field(default_factory=CtrlC)
     hooks: Hooks | None = None
     """scikit-learn's callbacks."""
 
@@ -44,7 +46,7 @@ class Control:
 
     def aside(self) -> Control:
         """For models on a part of the rows: they have the same time, and nothing else of it."""
-        return Control(clock=self.clock)
+        return Control(clock=self.clock, ctrl_c=self.ctrl_c)
 
     @property
     def checkpoint(self) -> str | None:

@@ -25,7 +25,7 @@ def with_held_out(estimator, data: TrainingData, eval_set, training: Training) -
             f"validation_fraction = {training.validation_fraction:g} holds none of these rows out: "
             "raise it, or give fit an eval_set."
         )
-    return replace(data.only(~out), held_out=data.part(out))
+    return replace(data.only(~out), held_out=data.only(out))
 
 
 def _given(estimator, data: TrainingData, eval_set) -> TrainingData:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dualboost.estimators.bag_fits import Bags, Fit
-from dualboost.estimators.bagging import Trial
+from dualboost.estimators.bagging import LeftOut, Trial
 from dualboost.estimators.checkpoint_files import (
     broken_checkpoint,
     check_same_fit,
@@ -22,6 +22,7 @@ from dualboost.estimators.checkpoint_files import (
     write_checkpoint,
 )
 from dualboost.estimators.control import Control
+from dualboost.estimators.judge import Score
 from dualboost.estimators.keeping import fingerprint
 from dualboost.estimators.validation import TrainingData
 from dualboost.storage.records import decode, encode
@@ -29,7 +30,7 @@ from dualboost.storage.state import BROKEN, TYPES
 
 __all__ = ["KeptTries"]
 
-_FORMAT, _VERSION = "dualboost tries", 1
+_FORMAT, _VERSION = "dualboost tries", 2  # 2: with the scores on held-out rows
 
 
 class KeptTries:
@@ -62,15 +63,19 @@ class KeptTries:
         kept = self._tries[number - 1]
         for fit, moves in zip(fits, kept["moves"], strict=True):
             fit.restore(moves)
-        values = (kept["out_margins"], kept["out_loss"], kept["history"], kept["rounds"])
-        return Trial(tuple(fits), *values, parts)
+        left_out = LeftOut(kept["out_loss"], kept["best_out"])
+        values = (kept["out_margins"], left_out, kept["history"], kept["rounds"])
+        scores = tuple(Score(int(t), accuracy, loss) for t, accuracy, loss in kept["scores"].tolist())
+        return Trial(tuple(fits), *values, parts, end=kept["end"], scores=scores)
 
     def keep(self, trial: Trial) -> None:
         """One more that is done."""
         if self._path is None or trial.cut:
             return
         moves = [fit.moves(trial.rounds) for fit in trial.fits]
-        values = (moves, trial.out_margins, trial.out_loss, trial.history, trial.rounds)
+        scores = np.array(trial.scores, dtype=np.float64).reshape(-1, 3)
+        best = trial.left_out
+        values = (moves, trial.out_margins, best.loss, best.margins, trial.history, trial.rounds, trial.end, scores)
         self._tries.append(dict(zip(_NAMES, values, strict=True)))
         if monotonic() - self._last >= self._every:
             self._last = monotonic()
@@ -80,4 +85,4 @@ class KeptTries:
             write_checkpoint(self._path, header, arrays)
 
 
-_NAMES = ("moves", "out_margins", "out_loss", "history", "rounds")
+_NAMES = ("moves", "out_margins", "out_loss", "best_out", "history", "rounds", "end", "scores")

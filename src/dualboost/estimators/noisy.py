@@ -63,19 +63,18 @@ class NoisyClassifier(BoostedClassifier):
     def fit(self, X, y, sample_weight=None, *, eval_set=None):
         """Fit to classes of any label type; NaN is a missing value; weight k is k copies of the row.
 
-        `eval_set`, (X, y) or (X, y, sample_weight), are rows to stop a single fit (bags=0) early by; see `Training`.
+        `eval_set`, (X, y) or (X, y, sample_weight), are rows to stop early by; see `Training`. Of bags they choose the
+        rounds, in the place of the rows left out, which judge the labels as ever.
         """
-        self._check_bags_alone(eval_set)
+        self._check_seeded()
         self._fit(X, y, sample_weight, eval_set=eval_set)
         if hasattr(self, "estimators_"):
             self._join(np.searchsorted(self.classes_, y))
         return self
 
-    def _check_bags_alone(self, eval_set) -> None:
-        """Bags choose their rounds by the rows they leave out."""
+    def _check_seeded(self) -> None:
+        """A checkpoint is of the same bags."""
         training = self.training if isinstance(self.training, Training) else Training()
-        if self.bags and not (eval_set is None and training.validation_fraction is None):
-            raise ValueError("Bags choose the rounds on rows that they leave out: held-out rows need bags=0.")
         if self.bags and training.checkpoint is not None and self.random_state is None:
             raise ValueError("A checkpoint of bags needs a random_state, so that the next fit deals the same bags.")
 
@@ -131,12 +130,21 @@ class NoisyClassifier(BoostedClassifier):
             predictor, outside = Average((), second - first), plain
             inside = data.signs * predictor.scores(data.X)
         self.n_iter_, self.predictor_ = max(trial.rounds, 1), predictor
-        self.history_ = {"loss": trial.history}
-        self.status_ = f"{trial.cut}; " * bool(trial.cut) + f"{trial.rounds} rounds, the best on rows left out"
+        self.history_, self.status_ = trial.course, trial.words
         self.oob_margins_ = data.for_all_rows(outside, np.nan)
         self._keep_noise(data, rows, (inside, outside, rate))
+        self._judge_held_out(data.held_out)
         if not signal:
             self._warn_no_signal()
+
+    def _judge_held_out(self, held_out: TrainingData | None) -> None:
+        """Rows that `validation_fraction` keeps from all bags are judged by all of them."""
+        if held_out is None or held_out.present is None:
+            return
+        margins = held_out.signs * self.predictor_.scores(held_out.X)
+        self.oob_margins_[held_out.present] = margins
+        rate = float(np.clip(self.noise_rate_, *RATES))
+        self.label_noise_[held_out.present] = LogisticMixture(rate).suspicion(margins)
 
     def _fit_once(self, data: TrainingData, rows: Rows, learner: Learner, given: float | None) -> None:
         """One fit to all rows, of all rounds; the noise rate by EM where it is to be estimated."""
@@ -210,14 +218,15 @@ class LogisticMixtureClassifier(NoisyClassifier):
         In a single fit (bags=0) the noise rate is estimated anew every so many rounds.
     bags : int, default 10
         How many fits are averaged, each to about 63 % of the rows; the rows it has not seen choose the rounds and judge
-        the labels. 0 is one fit of `max_iter` rounds to everything, judged by itself.
+        the labels. 0 is one fit of `max_iter` rounds to everything, judged by itself. Rows of an `eval_set` or a
+        `validation_fraction` choose the rounds alone, by the score of the average on them.
     learning_rate : float in (0, 1], default 0.2
         The part of each step that is taken.
     max_iter : int, default 200
         The most rounds.
     training : Training, optional
-        Time limit, callbacks, checkpoints (of bags after each try, with a `random_state`); held-out rows of a single
-        fit (bags=0). See `Training`.
+        Time limit, callbacks, checkpoints (of bags after each try, with a `random_state`), held-out rows. See
+        `Training`.
     warm_start : bool, default False
         A further single fit to the same data goes on where this one ended, with a larger `max_iter`. Bags begin anew,
         and end with the same bits.
@@ -234,8 +243,9 @@ class LogisticMixtureClassifier(NoisyClassifier):
     noise_rate_ : float
         The share of wrong labels, given or estimated; 0.5 where the labels carry no signal.
     label_noise_ : ndarray of shape (n_samples,)
-        The probability that each training label is wrong, by the fits that have not seen it; of several classes, by the
-        model of the given class against the rest.
+        The probability that each training label is wrong, by the fits that have not seen it; by all of them for rows
+        that a `validation_fraction` holds out (in a single fit NaN); of several classes, by the model of the given
+        class against the rest.
     loss_history_ : ndarray
         The loss of each round, averaged over the bags, and before it that of the linear vote, if the fit began with
         one. It never rises.
@@ -243,7 +253,9 @@ class LogisticMixtureClassifier(NoisyClassifier):
         y f(x) of the model, and of the fits that have not seen the row (of bags only).
     certificate_ : Certificate
         `objective`, the negative loss; nothing bounds a loss that is not convex.
-    sample_distribution_, feature_importances_, history_, n_iter_, status_, predictor_
+    history_ : dict
+        "loss", as above; with held-out rows also "validation", the accuracy after each round, and "validation_loss".
+    sample_distribution_, feature_importances_, n_iter_, status_, predictor_
         As in the other classifiers.
 
     Examples

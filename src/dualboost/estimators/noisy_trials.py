@@ -19,6 +19,7 @@ from dualboost.estimators.linear_start import LinearVotes, linear_votes
 from dualboost.estimators.noise_rate import TIE, log_shares
 from dualboost.estimators.validation import TrainingData
 from dualboost.estimators.watching import Draw
+from dualboost.game import INTERRUPTED
 from dualboost.learners import LeafTrees, Learner, Predictor, Stumps
 from dualboost.learners.leaf_trees import LeafOracle
 from dualboost.learners.union import SumScores
@@ -73,9 +74,9 @@ class Found:
 
     def signal(self, signs: np.ndarray, rows: Rows) -> bool:
         """Whether rows left out are likelier than under the class frequencies, by more than chance would have it."""
-        known = ~np.isnan(self.trial.out_margins)
-        loss = self.trial.parts.loss
-        own = bounded_value(self.trial.out_margins[known], loss.mu) - np.log1p(-loss.noise_rate)
+        margins, loss = self.trial.left_out.margins, self.trial.parts.loss
+        known = ~np.isnan(margins)
+        own = bounded_value(margins[known], loss.mu) - np.log1p(-loss.noise_rate)
         gain = -np.where(signs > 0, *log_shares(signs, rows))[known] - own
         share = rows.prior[known] / rows.prior[known].sum()
         mean = float(share @ gain)
@@ -116,9 +117,24 @@ class Trials:
         self._lines: dict[float, LinearVotes | None] = {}
 
     def best(self, learners: Sequence[Learner]) -> Found:
+        """The best of all tries, or of those that were made before Ctrl-C."""
+        control = self.data.control
+        try:
+            with control.ctrl_c.playing():
+                self._search(learners)
+        except KeyboardInterrupt:
+            if self.found is None:
+                raise
+            control.clock.interrupt()
+            control.broken_off.add(control.part)
+            self.found = replace(self.found, trial=replace(self.found.trial, cut=INTERRUPTED))
+        assert self.found is not None
+        return self.found
+
+    def _search(self, learners: Sequence[Learner]) -> None:
         """The start, then the size from the middle of the list on, then the noise rate where none is given."""
         given, at, self._own = self.settings.rate, len(learners) // 2, len(learners) > 1
-        played = (*learners, self.settings.booster, given, self.settings.max_iter)
+        played = (*learners, self.settings.booster, given, self.settings.max_iter, self.data.control.training.patience)
         self._kept = KeptTries(self.data.control, self.data, self.bags, played)
         rate = _ALMOST_NONE if given is None else given
         self._better(learners[at], rate, False)
@@ -132,8 +148,6 @@ class Trials:
         for other in _OTHER_RATES if given is None else ():
             if not self._better(learners[at], other, linear):
                 break
-        assert self.found is not None
-        return self.found
 
     def _better(self, learner: Learner, rate: float, linear: bool) -> bool:
         """Whether this is the best so far; nothing is tried after a fit that was broken off."""
@@ -143,15 +157,22 @@ class Trials:
         line = self._line(learner, rate) if linear else None
         if linear and line is None:
             return False
-        start = None if line is None else line.margins
-        beat = np.inf if before is None else before.trial.out_loss
-        parts = BagParts(learner, LogisticMixture(rate), self.settings.booster, self._bound(learner), start, beat)
-        trial = self._tried(parts)
-        if before is not None and trial.out_loss >= before.trial.out_loss - TIE:
+        beat = np.inf if before is None else before.trial.left_out.loss
+        parts = BagParts(learner, LogisticMixture(rate), self.settings.booster, self._bound(learner), beat=beat)
+        trial = self._tried(parts if line is None else self._begun(parts, line))
+        if before is not None and trial.left_out.loss >= before.trial.left_out.loss - TIE:
             self.found = replace(before, trial=replace(before.trial, cut=trial.cut))
             return False
         self.found = Found(trial, line, self.distinct)
         return True
+
+    def _begun(self, parts: BagParts, line: LinearVotes) -> BagParts:
+        """Fits that begin with this vote."""
+        held_out = self.data.held_out
+        if held_out is None or parts.oracle is None:
+            return replace(parts, start=line.margins)
+        votes = line.predictor(parts.oracle, 1.0).scores(held_out.X, self.rows.threads)
+        return replace(parts, start=line.margins, held_out_start=votes)
 
     def _tried(self, parts: BagParts) -> Trial:
         """The next try, from the file where that has it."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from dualboost.boosters import Booster
 from dualboost.estimators.calibration import Sigmoid
-from dualboost.estimators.judge import Judge
+from dualboost.estimators.judge import Judge, Ranking
 from dualboost.estimators.keeping import Keeper, Unfinished, check_checkpoint, fingerprint
 from dualboost.estimators.progress import progress
 from dualboost.estimators.validation import TrainingData
@@ -52,12 +52,13 @@ class Player:
             check_checkpoint(control.checkpoint, parts.learner)
         oracle = data.bound(parts.learner, rows)
         game = Game(parts.loss.bind(rows), oracle, rows, parts.budget, parts.tol, parts.rtol)
-        judge = None if data.held_out is None else Judge(game, data.held_out, control.training.patience)
+        judge = None if data.held_out is None else Judge(game, Ranking(data.held_out, control.training.patience))
         keeper = self._keeper(data, parts)
         with progress(title, self.max_iter, self.verbose) as draw:
             watch = RunWatch(control, judge, notebook, draw, keeper, self._each_round(data, oracle))
             begin = None if keeper is None else self._taken_up(game, parts.booster, keeper, watch)
-            outcome = play(game, parts.booster, self.max_iter, begin, watch)
+            with control.ctrl_c.playing():
+                outcome = play(game, parts.booster, self.max_iter, begin, watch)
         if outcome.status == INTERRUPTED:
             control.clock.interrupt()
             control.broken_off.add(control.part)

@@ -42,6 +42,8 @@ class RunWatch(Watch):
     keeper: Keeper | None = None
     hooked: Callable[[State], str] | None = None
     _seen: int = 0
+    _votes: bool = False
+    _looked: bool = False
 
     @property
     def seams(self) -> bool:  # type: ignore[override]
@@ -56,8 +58,8 @@ class RunWatch(Watch):
     def look(self, state: State) -> str:
         if self.notebook is not None:
             self.notebook.note(state)
-        played, self._seen = state.t > self._seen, state.t
-        reason = (self._reason(state) if played else "") or self._out_of_time()
+        played, self._seen, self._votes, self._looked = state.t > self._seen, state.t, len(state.w) > 0, True
+        reason = (self._reason(state) if played else "") or (self._out_of_time() if played or self._votes else "")
         if reason or self.judge is not None:
             self.control.stopped.add(self.control.part)
         return reason
@@ -69,6 +71,13 @@ class RunWatch(Watch):
             self.draw(state, self.judge.words() if self.judge is not None else "")
         hooked = self.hooked(state) if self.hooked is not None else ""
         return asked(self.control, state) or hooked or stopped
+
+    def cut(self) -> str:
+        """The clock: after Ctrl-C as soon as there is a state to end with, else where there is a vote to keep."""
+        reason = self._out_of_time() if self._votes or (self._looked and self.control.clock.hurried) else ""
+        if reason:
+            self.control.stopped.add(self.control.part)
+        return reason
 
     def _out_of_time(self) -> str:
         reason = self.control.clock.reason()

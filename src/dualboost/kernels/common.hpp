@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -45,22 +46,31 @@ constexpr int64_t kChunk = 1 << 14;
 inline int64_t chunk_count(int64_t n) { return (n + kChunk - 1) / kChunk; }
 
 // Calls work(k) once for every k in [0, count). Threads are started per call and joined: nothing survives that a fork
-// could break, and a start costs microseconds where a pass costs milliseconds. `work` must not throw.
+// could break, and a start costs microseconds where a pass costs milliseconds. What `work` throws (memory may run out)
+// ends the work of all threads, and is thrown when they are joined.
 template <class Work> void parallel(int64_t count, int threads, const Work &work) {
     std::atomic<int64_t> next{0};
+    std::atomic<bool> failed{false};
+    std::exception_ptr error;
     auto drain = [&] {
-        for (int64_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(k);
+        try {
+            for (int64_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(k);
+        } catch (...) {
+            next.store(count, std::memory_order_relaxed);
+            if (!failed.exchange(true)) error = std::current_exception();
+        }
     };
     int64_t extra = std::min<int64_t>(threads, count) - 1;
     std::vector<std::thread> helpers;
     helpers.reserve(static_cast<size_t>(std::max<int64_t>(extra, 0)));
     try {
         for (int64_t k = 0; k < extra; ++k) helpers.emplace_back(drain);
-    } catch (const std::system_error &) {
+    } catch (const std::exception &) {
         // No more threads to be had: the ones we have do the work.
     }
     drain();
     for (auto &helper : helpers) helper.join();
+    if (error) std::rethrow_exception(error);
 }
 
 // exp(x) for x <= 709, to about one unit in the last place; 0 below -708. Branch-free, so that loops vectorise.

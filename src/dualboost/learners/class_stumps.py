@@ -24,6 +24,7 @@ from dualboost.rows import Rows
 __all__ = ["ClassScores", "ClassStumpOracle", "ClassStumps", "single_votes"]
 
 ClassStump = tuple[tuple[int, int, int], tuple[int, ...]]  # a stump, and the sign of each class; the first is +1
+_GRID = 2.0**40  # edges closer than its inverse are equal
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class ClassStumpOracle(Oracle):
         rounding = sum(bound - np.abs(table).max() for table, bound in tables) / 2
         first = _largest(sizes, k)
         stumps = list(zip(*(part.tolist() for part in self.parts[0].index.stumps(first)), strict=True))
-        votes = np.where(edges[:, first] < 0, -1, 1)
+        votes = np.where(np.rint(edges[:, first] * _GRID) < 0, -1, 1)
         lead = votes[0]  # h and -h are one hypothesis: its first sign is +1
         names = [(stump, tuple(v.tolist())) for stump, v in zip(stumps, (votes * lead).T, strict=True)]
         return Answer(names, [self.column(name) for name in names], sizes[first] * lead, float(sizes.max() + rounding))
@@ -117,10 +118,15 @@ class ClassStumpOracle(Oracle):
 
 
 def _largest(sizes: np.ndarray, k: int) -> np.ndarray:
-    """The places of the k largest, best first, ties by the lowest place."""
+    """The places of the k largest, best first, ties by the lowest place; equal but for rounding is a tie.
+
+    Many stumps have the same edge at the start of a run. A row of weight k is rounded once and its k copies k times:
+    were a last bit to decide among equals, the two would take different ways.
+    """
+    rounded = np.rint(sizes * _GRID)
     if k == 1:
-        return np.array([np.argmax(sizes)])
-    return np.argsort(-sizes, kind="stable")[:k]
+        return np.array([np.argmax(rounded)])
+    return np.argsort(-rounded, kind="stable")[:k]
 
 
 def _split(hypotheses: Sequence[ClassStump], w: np.ndarray, n_classes: int) -> tuple[list, np.ndarray]:

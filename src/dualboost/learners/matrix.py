@@ -40,9 +40,14 @@ class Matrix(Learner):
         A = _checked(X)
         if A.shape[0] != len(rows):
             raise ValueError(f"The matrix has {A.shape[0]} rows, but there are {len(rows)} row weights.")
-        if y is not None:
-            A = sp.csc_array(A.multiply(np.asarray(y)[:, None])) if sp.issparse(A) else A * np.asarray(y)[:, None]
-        return MatrixOracle(A, rows)
+        return MatrixOracle(A if y is None else _turned(A, np.asarray(y, dtype=np.float64)), rows)
+
+
+def _turned(A, signs: np.ndarray):
+    """Each row times its sign, in numbers of one type: a product of several crashes in NumPy where memory runs out."""
+    if not sp.issparse(A):
+        return A * signs[:, None]
+    return sp.csc_array((A.data * signs[A.indices], A.indices, A.indptr), shape=A.shape)
 
 
 def _checked(X):

@@ -62,6 +62,8 @@ class Union(TakesCategories):
         return side_by_side([learner.bind(X, y, rows) for learner in self.learners], rows)
 
     def with_categories(self, columns: tuple[int, ...]) -> Union:
+        if not columns:
+            return self
         if not any(isinstance(learner, TakesCategories) for learner in self.learners):
             raise ValueError("None of the learners of this Union reads categories: take Stumps() or Trees() as one.")
         return Union(tuple(_told(learner, columns) for learner in self.learners))

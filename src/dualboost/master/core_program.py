@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dualboost.master.cutting import run_program
+
 __all__ = ["core_program"]
 
 
@@ -25,7 +27,7 @@ def core_program(A) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     solver.setOptionValue("parallel", "off")
     solver.setOptionValue("solver", "simplex")
     solver.passModel(_model(highspy, sp.csc_array(A.T)))
-    solver.run()
+    run_program(solver, 2 * A.shape[0] * A.shape[1])
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
     solution = solver.getSolution()

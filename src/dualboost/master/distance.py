@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dualboost.master.cutting import run_program
+
 __all__ = ["BalancedBox"]
 
 
@@ -14,7 +16,7 @@ class BalancedBox:
     def __init__(self, A: np.ndarray, low: np.ndarray, high: np.ndarray):
         import highspy  # here: it costs a tenth of a second, and most runs need no linear program
 
-        self._m = len(low)
+        self._m, self._entries = len(low), A.size
         self._scale = 1.0 / max(float(high.max(initial=0.0)), 1e-300)  # the solver's tolerances are absolute
         self._solver = highspy.Highs()
         self._solver.silent()
@@ -29,7 +31,7 @@ class BalancedBox:
             return 0.0
         for row, weight in enumerate((d * self._scale).tolist()):
             self._solver.changeRowBounds(row, weight, weight)
-        self._solver.run()
+        run_program(self._solver, self._entries)
         if self._solver.getModelStatus() != self._optimal:
             raise ArithmeticError("The linear program of a dual distance was not solved: the data are badly scaled.")
         return float(self._solver.getInfo().objective_function_value) / self._scale

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dualboost.cutting import check_cut
+from dualboost.master.cutting import run_program
+
 __all__ = ["EdgeProgram"]
 
 
@@ -36,11 +39,9 @@ class EdgeProgram:
     def add(self, atoms: np.ndarray) -> None:
         """One row a hypothesis, of shape (n, m), already with the sign of its weight."""
         self._tell_apart(atoms)
-        values = atoms[:, self._kinds.first]
-        for row in values:
-            used = np.flatnonzero(row)
-            indices = np.append(0, 1 + used).astype(np.int32)
-            self._solver.addRow(-np.inf, 0.0, len(indices), indices, np.append(-1.0, row[used]))
+        count = len(atoms)
+        table = _packed(np.column_stack([np.full(count, -1.0), atoms[:, self._kinds.first]]))
+        self._solver.addRows(count, np.full(count, -np.inf), np.zeros(count), *table)
         self._atoms = np.concatenate([self._atoms, atoms])
 
     def _tell_apart(self, atoms: np.ndarray) -> None:
@@ -52,10 +53,9 @@ class EdgeProgram:
         limits = np.bincount(self._kinds.of_row, self._caps).astype(np.float64)
         old = np.arange(before, dtype=np.int32)
         self._solver.changeColsBounds(before, 1 + old, np.zeros(before), limits[:before])
-        for kind in range(before, len(limits)):
-            column = np.append(1.0, self._atoms[:, self._kinds.first[kind]])
-            used = np.flatnonzero(column).astype(np.int32)
-            self._solver.addCol(0.0, 0.0, limits[kind], len(used), used, column[used])
+        count = len(parents)
+        table = _packed(np.column_stack([np.ones(count), self._atoms[:, self._kinds.first[before:]].T]))
+        self._solver.addCols(count, np.zeros(count), np.zeros(count), limits[before:], *table)
         if basis.valid:
             held = list(basis.col_status)  # every look at it is a copy
             basis.col_status = [*held, *(self._beside(held[1 + kind]) for kind in parents)]
@@ -70,16 +70,27 @@ class EdgeProgram:
         return len(self._atoms)
 
     def solve(self) -> tuple[np.ndarray, np.ndarray]:
-        """(d, w): row weights and non-negative weights of the atoms, of sum at most 1; clipped and normalised."""
-        self._solver.run()
+        """(d, w): row weights and non-negative weights of the atoms, of sum at most 1; clipped and normalised.
+
+        A program that was cut is to be made anew.
+        """
+        entries = len(self._atoms) * len(self._kinds)
+        run_program(self._solver, entries)
         if self._solver.getModelStatus() != self._highs.HighsModelStatus.kOptimal:
             self._solver.clearSolver()  # a warm basis can go bad: start afresh once
-            self._solver.run()
+            run_program(self._solver, entries)
         solution, kinds = self._solver.getSolution(), self._kinds.of_row
         masses = np.maximum(np.asarray(solution.col_value)[1:], 0.0)
         d = self._caps * (masses / np.bincount(kinds, self._caps))[kinds]
         w = np.maximum(-np.asarray(solution.row_dual)[1:], 0.0)
         return d / d.sum(), w / max(1.0, w.sum())
+
+
+def _packed(table: np.ndarray) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """The entries that are not 0, line by line: how many, where each line starts, their places, their values."""
+    lines, places = np.nonzero(table)
+    starts = np.searchsorted(lines, np.arange(len(table))).astype(np.int32)
+    return len(lines), starts, places.astype(np.int32), table[lines, places]
 
 
 class _Kinds:
@@ -95,6 +106,7 @@ class _Kinds:
         """Divide the kinds by new columns; the kind that each new one was part of. The first row keeps its number."""
         before, known = self.of_row, len(self)
         for column in columns:
+            check_cut()
             values = np.unique(column, return_inverse=True)[1].ravel()
             _, first, part = np.unique(self.of_row * len(column) + values, return_index=True, return_inverse=True)
             new = np.sort(first[first != self.first[self.of_row[first]]])

@@ -5,13 +5,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cython_lapack
+from scipy.linalg import cython_lapack, lapack
 
 from dualboost import kernels
 
 __all__ = ["L1Ball", "l1_quadratic", "nonnegative_quadratic"]
 
 _POTRF = cython_lapack.__pyx_capi__["dpotrf"]
+
+
+def _reserve(size: int = 128) -> None:
+    """Have the linear algebra of SciPy and NumPy take their buffers now.
+
+    OpenBLAS asks for address space until it gets it: under a limit the first use in a fit would hang, not fail.
+    """
+    one = np.eye(size)
+    lapack.dpotrf(one @ one)
+
+
+_reserve()
 
 
 class L1Ball(NamedTuple):

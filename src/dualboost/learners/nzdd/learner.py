@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dualboost.cutting import check_cut
 from dualboost.learners.averaging import Averaging, Mixture
 from dualboost.learners.base import Answer, Hypothesis, Learner, Predictor
 from dualboost.learners.nzdd.diagram import Diagram
@@ -83,11 +84,15 @@ class NZDDOracle(Averaging):
             floor = peaks.max() - _TIE
             e = int(np.argmax(peaks >= floor))
             peaks[e] = -np.inf
+            check_cut()
             paths.append(first_path(self.diagram, sums, extremes, e, ((all_rows - floor) / 2, (all_rows + floor) / 2)))
         return self._answer(paths, d, top)
 
     def _answer(self, paths: list, d: np.ndarray, top: float) -> Answer:
-        columns = [self.column(path) for path in paths]
+        columns = []
+        for path in paths:
+            check_cut()
+            columns.append(self.column(path))
         return Answer(paths, columns, np.array([float(column @ d) for column in columns]), self._bound(top, d))
 
     def average(self, d: np.ndarray, eta: float) -> tuple[Answer, float]:

@@ -1,0 +1,57 @@
+"""Ctrl-C in a fit. While rounds are played it breaks them off; between runs it must not lose what they have found.
+
+As long as nothing is found it is `KeyboardInterrupt`, as ever. Then, outside a run (while rows are binned for the next
+class, a link is learned, an ensemble is made a model) it only ends the time, and the fit comes to its end in haste; a
+second Ctrl-C is an exception again.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dualboost.estimators.clock import Clock
+
+__all__ = ["CtrlC"]
+
+
+class CtrlC:
+    """What Ctrl-C means at the moment, for all parts of one fit."""
+
+    def __init__(self) -> None:
+        self._found = self._playing = False
+
+    @contextmanager
+    def heard(self, clock: Clock) -> Iterator[None]:
+        """In here Ctrl-C is as told above, if it would have been `KeyboardInterrupt`; a handler of others stays."""
+        ours = threading.current_thread() is threading.main_thread()
+        if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
+
+        def handle(number, frame) -> None:
+            if self._playing or not self._found or clock.hurried:
+                signal.default_int_handler(number, frame)
+            clock.interrupt()
+
+        try:
+            signal.signal(signal.SIGINT, handle)
+        except ValueError:  # not the main interpreter
+            yield
+            return
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """In here it is an exception, which ends a run; after it there is something to keep."""
+        self._playing = True
+        try:
+            yield
+            self._found = True
+        finally:
+            self._playing = False

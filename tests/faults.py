@@ -1,0 +1,93 @@
+"""Every classifier and every learner as something to fit, for the tests of what can happen to a fit."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dualboost
+from conftest import LEARNERS, OPEN_LEARNERS, reals
+from dualboost.learners import LeafTrees
+from fitted import quick
+
+
+def small_numbers(rng: np.random.Generator, m: int) -> np.ndarray:
+    """Whole numbers, which a learner may read as categories."""
+    return rng.integers(0, 6, (m, 5)).astype(float)
+
+
+NAMES = [name for name in dualboost.__all__ if name.endswith("Classifier")]
+VARIANTS = {
+    **{name: (name, {}) for name in NAMES},
+    "LogisticMixtureClassifier, one fit": ("LogisticMixtureClassifier", {"bags": 0}),
+    "LogisticDifferenceClassifier, one fit": ("LogisticDifferenceClassifier", {"bags": 0}),
+    "pairs of classes": ("MarginBoostClassifier", {"multiclass": "pairs"}),
+    "calibrated": ("MarginBoostClassifier", {"calibrate": True}),
+    "warm": ("AdaBoostClassifier", {"warm_start": True}),
+}
+BAGS = ("LogisticMixtureClassifier", "LogisticDifferenceClassifier")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A classifier with its parameters, and tables of the sort that it reads."""
+
+    make: Callable[[], Any]
+    data: Callable[[np.random.Generator, int], Any]
+
+    def table(self, m: int) -> tuple[Any, np.ndarray]:
+        rows = self.data(np.random.default_rng(0), m)
+        first = np.nan_to_num(np.asarray(rows[:, [0]].todense()) if hasattr(rows, "todense") else rows[:, [0]])
+        return rows, (first[:, 0] + np.random.default_rng(1).normal(size=m) > np.median(first)).astype(int)
+
+
+def classifier(variant: str, **others):
+    kind, options = VARIANTS[variant]
+    few = {"max_iter": 4, "n_estimators": 4, "bags": 2, "nu": 0.5, "calibrate": False, "n_jobs": 2}
+    one_try = {"learner": LeafTrees(3), "noise_rate": 0.1, "mu": 2.0} if variant in BAGS else {}
+    return quick(kind, **{**few, **one_try, **options, **others})
+
+
+KINDS = {
+    **{variant: Kind(lambda variant=variant: classifier(variant), reals) for variant in VARIANTS},
+    **{
+        f"learner: {name}": Kind(lambda case=case: classifier("MarginBoostClassifier", learner=case.make()), case.data)
+        for name, case in LEARNERS.items()
+    },
+    **{
+        f"learner: {name}": Kind(lambda make=make: classifier("MarginBoostClassifier", learner=make()), small_numbers)
+        for name, make in OPEN_LEARNERS.items()
+    },
+}
+
+
+def in_pages(column: int) -> int:
+    """Of this process, in bytes. 0: its address space; 1: what is in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[column]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def fit_with_little_memory() -> None:
+    """Print a line for each kind: how often a fit to many rows was refused, and how it fits when it may."""
+    import resource
+
+    warnings.simplefilter("ignore")
+    unlimited = resource.RLIM_INFINITY
+    for name, kind in KINDS.items():
+        kind.make().fit(*kind.table(60))  # what solvers and imports need for themselves
+        rows, labels = kind.table(500 if "nzdd" in name else 12_000)
+        refused = 0
+        for room in ((k * 5 % 12 + 1) << 16 for k in range(12)):
+            resource.setrlimit(resource.RLIMIT_AS, (in_pages(0) + room, unlimited))
+            try:
+                kind.make().fit(rows, labels)
+            except MemoryError:
+                refused += 1
+            finally:
+                resource.setrlimit(resource.RLIMIT_AS, (unlimited, unlimited))
+        print(name, refused, kind.make().fit(rows, labels).score(rows, labels), sep="\t", flush=True)

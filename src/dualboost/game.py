@@ -229,5 +229,21 @@ def with_status(state: State, status: str) -> State:
 
 def reached(game: Game, certificate: Certificate) -> str:
     """The certified stop rule, in words; empty when the gap is still too wide."""
-    allowed = max(game.tol, game.rtol * abs(certificate.objective))
+    allowed = _allowed(game, certificate.objective)
     return f"certified: the gap {certificate.gap:.3g} is within {allowed:.3g}" if certificate.gap <= allowed else ""
+
+
+def exhausted(game: Game, state: State, answer: Answer) -> str:
+    """Whether nothing that the learner names could gain more than the gap asked, in words.
+
+    For an exact learner this is the certified rule. For one that cannot promise to name the best it proves nothing; but
+    there no small gap is ever proved, and more rounds would only pile up hypotheses.
+    """
+    named = game.loss.conjugate(state.d) + game.budget * abs(float(answer.edges[0]))
+    allowed = _allowed(game, state.best.objective)
+    left = named - state.best.objective
+    return f"the learner names nothing that could gain more than {allowed:.3g}" if left <= allowed else ""
+
+
+def _allowed(game: Game, objective: float) -> float:
+    return max(game.tol, game.rtol * abs(objective))

@@ -13,7 +13,7 @@ import numpy as np
 
 from dualboost.boosters.base import Booster, Burst, check_columns, kept_columns, price_in_use
 from dualboost.boosters.corrective import first_state, smoothed_gap, smoothing_of
-from dualboost.game import Game, State, reached
+from dualboost.game import Game, State, exhausted, reached
 from dualboost.learners.base import Answer, Directed
 from dualboost.master import L1Ball, descend
 
@@ -70,7 +70,7 @@ class TotallyCorrective(Booster):
         return max(_COLUMNS, int(np.count_nonzero(state.w)) // 8)
 
     def verdict(self, game: Game, state: State, answer: Answer) -> str:
-        return reached(game, state.certificate)
+        return reached(game, state.certificate) or exhausted(game, state, answer)
 
     def update(self, game: Game, state: State, answer: Answer) -> State:
         loss, accuracy = smoothing_of(game, state, answer, self.smoothing)

@@ -181,7 +181,8 @@ class MarginBoostClassifier(SoftMarginClassifier):
         of the true class over each wrong one, with one certificate. "pairs" needs stumps.
     tol : float, default 0.05
         Stop when the certified gap is within this fraction of the soft margin, or below 0.001: margins lie in [-1, 1],
-        and where the largest is zero no fraction of it can be reached.
+        and where the largest is zero no fraction of it can be reached. Greedy trees cannot prove a small gap; with them
+        it is the gap to what the learner names.
     max_iter : int, default 2000
         The most rounds.
     training : Training, optional

@@ -24,6 +24,7 @@ from dualboost import (
     load_model,
     save_model,
 )
+from dualboost.frames import as_frame
 from dualboost.learners import Stumps
 
 N = 240
@@ -307,3 +308,23 @@ def test_numeric_frames_are_left_to_scikit_learn():
     np.testing.assert_array_equal(model().fit(frame, y).decision_function(frame), expected)
     sparse = frame.astype(pd.SparseDtype(np.float32, 0.0))
     np.testing.assert_array_equal(model().fit(sparse, y).decision_function(sparse), expected)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_few_rows_of_floats_take_a_short_way_to_the_same_answers(library, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    names = ["a", "b", "ä"]
+    model = MarginBoostClassifier(nu=0.4, max_iter=20).fit(pd.DataFrame(X, columns=names), X[:, 0] > 0)
+    columns = dict(zip(names, X[:9].T, strict=True))
+    given = [library(columns), library(columns | {"b": np.arange(9)}), library(columns | {"b": np.arange(9) > 4})]
+    quick = [model.predict_proba(frame) for frame in given]
+    refused = [dict(reversed(columns.items())), columns | {"b": np.full(9, np.inf)}, {name: X[:9, 0] for name in "abc"}]
+    errors = [pytest.raises(ValueError, model.predict_proba, library(wrong)).value for wrong in refused]
+    assert as_frame(given[0]).floats(names) is not None
+    monkeypatch.setattr(type(as_frame(given[0])), "floats", lambda frame, names: None)
+    for frame, chances in zip(given, quick, strict=True):
+        np.testing.assert_array_equal(model.predict_proba(frame), chances)
+    for wrong, error in zip(refused, errors, strict=True):
+        assert str(pytest.raises(ValueError, model.predict_proba, library(wrong)).value) == str(error)

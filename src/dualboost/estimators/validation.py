@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 
 from dualboost.estimators.arrays import INPUT, validated
 from dualboost.estimators.control import Control
-from dualboost.frames import as_frame, check_infinity, check_whole_numbers, encode_frame, frame_numbers
+from dualboost.frames import Frame, as_frame, check_infinity, check_whole_numbers, encode_frame, frame_numbers
 from dualboost.labels import as_labels
 from dualboost.learners import Learner, Oracle, Stumps
 from dualboost.learners.categories import with_categories
@@ -262,6 +262,8 @@ def predict_input(estimator, X):
         return X
     frame, categories = as_frame(X), getattr(estimator, "categories_", {})
     if frame is not None:
+        if (cells := _plain_cells(estimator, frame)) is not None:
+            return cells
         check_infinity(frame)
         _check_odd_names(frame.odd_names, getattr(estimator, "column_names_", []))
     if frame is None or (frame.plain and not categories):
@@ -297,6 +299,14 @@ def _is_plain(estimator, X) -> bool:
         and not hasattr(estimator, "feature_names_in_")
         and not np.isinf(X).any()
     )
+
+
+def _plain_cells(estimator, frame: Frame) -> np.ndarray | None:
+    """The same of a frame that has the names of training."""
+    if getattr(estimator, "categories_", {}) or not 0 < len(frame) * estimator.n_features_in_ <= _SMALL:
+        return None
+    cells = frame.floats(list(getattr(estimator, "feature_names_in_", ())))
+    return None if cells is None or np.isinf(cells).any() else cells
 
 
 def thread_count(n_jobs) -> int:

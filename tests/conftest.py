@@ -643,3 +643,11 @@ class CountingOracle(Averaging):
 
     def forget(self):
         self.inner.forget()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ctrl_c_ends_single_fits():
+    """Tests end many fits in a row, and none is a search."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dualboost.estimators.ctrl_c._AGAIN", 0.0)
+        yield

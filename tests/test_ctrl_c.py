@@ -12,10 +12,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier
 
 import dualboost
 import dualboost.estimators.calibration as calibration
+import dualboost.estimators.ctrl_c as ctrl_c
 import dualboost.estimators.noisy_trials as noisy_trials
 import dualboost.master.cutting as cutting
 from dualboost import (
@@ -261,3 +263,24 @@ def test_a_time_limit_cuts_a_program_and_a_first_round_is_never_cut():
         assert time.monotonic() - start < seconds + 3.0
         assert "time budget" in model.status_ and model.n_iter_ >= 1 and model.score(rows, labels) > 0.5
     assert quick("LPBoostClassifier", training=Training(seconds=60)).fit(X, Y).n_iter_ > 1
+
+
+def ended_by_hand() -> None:
+    """A fit without an end, and Ctrl-C in it."""
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    endless("AdaBoostClassifier").fit(X, Y)
+
+
+@pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
+def test_twice_within_three_seconds_ends_a_search(monkeypatch):
+    monkeypatch.setattr(ctrl_c, "_AGAIN", 3.0)
+    monkeypatch.setattr(ctrl_c.CtrlC, "_ended", float("-inf"))
+    with pytest.warns(ConvergenceWarning, match=r"^AdaBoostClassifier: interrupted.*again within 3 seconds"):
+        ended_by_hand()
+    with pytest.raises(KeyboardInterrupt):
+        ended_by_hand()
+    monkeypatch.setattr(ctrl_c.CtrlC, "_ended", time.monotonic() - 3.5)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ended_by_hand()

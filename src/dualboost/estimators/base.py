@@ -114,6 +114,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         remove_checkpoints(control, len(getattr(self, "estimators_", [self])))
         if data.control.hooks is not None:
             data.control.hooks.end(dict)
+        control.ctrl_c.report(control.clock, type(self).__name__)
         return self
 
     def _hooked(self, data: TrainingData) -> TrainingData:

@@ -3,22 +3,34 @@
 As long as nothing is found it is `KeyboardInterrupt`, as ever. Then, outside a run (while rows are binned for the next
 class, a link is learned, an ensemble is made a model) it only ends the time, and the fit comes to its end in haste; a
 second Ctrl-C is an exception again.
+
+A search calls fit after fit. There a Ctrl-C that ends a second fit within three seconds is an exception too, once that
+fit is complete: it was meant for the search.
 """
 
 from __future__ import annotations
 
 import signal
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
+
+from sklearn.exceptions import ConvergenceWarning
 
 from dualboost.estimators.clock import Clock
 
 __all__ = ["CtrlC"]
 
+_AGAIN = 3.0  # seconds between two fits that were ended
+
 
 class CtrlC:
     """What Ctrl-C means at the moment, for all parts of one fit."""
+
+    _ended = float("-inf")
+    """When the last fit was ended by it, whichever that was."""
 
     def __init__(self) -> None:
         self._found = self._playing = False
@@ -55,3 +67,18 @@ class CtrlC:
             self._found = True
         finally:
             self._playing = False
+
+    @staticmethod
+    def report(clock: Clock, name: str) -> None:
+        """A fit of this name is complete; if Ctrl-C has ended it, say so, or pass it on to whoever calls fits."""
+        if not clock.interrupted:
+            return
+        before, CtrlC._ended = CtrlC._ended, monotonic()
+        if CtrlC._ended - before < _AGAIN:
+            raise KeyboardInterrupt
+        warnings.warn(
+            f"{name}: interrupted: the best ensemble so far was kept. Press Ctrl-C again within {_AGAIN:g} seconds to "
+            "end a search, too.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )

@@ -77,17 +77,21 @@ FEW = {"several classes, linear programs": 6_000, "diagram": 1_500, "sklearn": 6
 
 
 def interrupted(make, rows, labels, after: float) -> tuple[float, str, float, float]:
-    """Seconds from the signal to the model, its status, its score, how far the bound is missed."""
+    """CPU seconds from the signal to the model, its status, its score, how far the bound is missed.
+
+    Of the processor, since others may be at work on it; the wall clock only rules out waiting.
+    """
     at = []
 
     def ring() -> None:
-        at.append(time.monotonic())
+        at.extend((time.process_time(), time.monotonic()))
         os.kill(os.getpid(), signal.SIGINT)
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(after, ring).start()
     model = make().fit(rows, labels)
-    took = time.monotonic() - at[0]
+    took = time.process_time() - at[0]
+    assert time.monotonic() - at[1] < 10
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert model.predict_proba(rows[:3]).shape == (3, len(model.classes_))
     return took, model.status_, model.score(rows, labels), -model.certificate_.gap

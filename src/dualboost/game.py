@@ -236,12 +236,13 @@ def reached(game: Game, certificate: Certificate) -> str:
 def exhausted(game: Game, state: State, answer: Answer) -> str:
     """Whether nothing that the learner names could gain more than the gap asked, in words.
 
-    For an exact learner this is the certified rule. For one that cannot promise to name the best it proves nothing; but
-    there no small gap is ever proved, and more rounds would only pile up hypotheses.
+    This is for learners that cannot promise to name the best, and proves nothing; but with them no small gap is ever
+    proved, and more rounds would only pile up hypotheses. An exact learner ends with a certificate.
     """
-    named = game.loss.conjugate(state.d) + game.budget * abs(float(answer.edges[0]))
-    allowed = _allowed(game, state.best.objective)
-    left = named - state.best.objective
+    allowed, edge = _allowed(game, state.best.objective), abs(float(answer.edges[0]))
+    if game.budget * (answer.bound - edge) <= allowed:
+        return ""
+    left = game.loss.conjugate(state.d) + game.budget * edge - state.best.objective
     return f"the learner names nothing that could gain more than {allowed:.3g}" if left <= allowed else ""
 
 

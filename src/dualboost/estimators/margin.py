@@ -182,7 +182,7 @@ class MarginBoostClassifier(SoftMarginClassifier):
     tol : float, default 0.05
         Stop when the certified gap is within this fraction of the soft margin, or below 0.001: margins lie in [-1, 1],
         and where the largest is zero no fraction of it can be reached. Greedy trees cannot prove a small gap; with them
-        it is the gap to what the learner names.
+        it is the gap to what the learner names, within that fraction or below tol / 2.
     max_iter : int, default 2000
         The most rounds.
     training : Training, optional
@@ -279,4 +279,6 @@ class MarginBoostClassifier(SoftMarginClassifier):
         return TotallyCorrective(columns) if small else Corrective(step="search", smoothing="halving")
 
     def _accuracy(self) -> tuple[float, float]:
-        return FLOOR, self.tol
+        """Where nothing will be proved, a wider gap makes votes half as large that are no worse."""
+        proves = not isinstance(self.learner, Trees) or self.learner.proves
+        return FLOOR if proves else max(FLOOR, self.tol / 2), self.tol

@@ -94,6 +94,11 @@ class Trees(TakesCategories):
         if self.search == "optimal" and self.categorical:
             raise ValueError("The optimal search compares thresholds: for categories use search='polished'.")
 
+    @property
+    def proves(self) -> bool:
+        """Whether the bound is exact, so that small gaps can be certified."""
+        return self.search == "optimal" or self.max_depth == 1 or self.max_leaves == 2
+
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> TreeOracle:
         if y is None:
             raise ValueError("Trees need labels: bind(X, y, rows) with a y of +1 and -1.")

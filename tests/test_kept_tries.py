@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from dualboost import LogisticDifferenceClassifier, LogisticMixtureClassifier, Training
@@ -33,7 +34,7 @@ class Crash(Exception):
 
 
 def fitted(kind: str, training: Training | None, labels=Y):
-    return KINDS[kind].__class__(**{**KINDS[kind].get_params(), "training": training}).fit(X, labels)
+    return clone(KINDS[kind]).set_params(training=training).fit(X, labels)
 
 
 def bits(model) -> tuple:

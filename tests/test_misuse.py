@@ -186,7 +186,7 @@ def test_a_directory_is_no_checkpoint(tmp_path):
 
 def test_a_run_that_was_too_short_proves_nothing_about_the_hypotheses():
     with pytest.warns(ConvergenceWarning, match="give it more rounds or time; or raise nu"):
-        model(training=Training(seconds=1e-9)).fit(X, Y)
+        model(training=Training(seconds=1e-9)).fit(X, np.random.default_rng(0).permutation(Y))
     same = np.repeat(np.arange(N // 2), 2)[:, None].astype(float)
     with pytest.warns(ConvergenceWarning, match="cannot put all but 30% of the rows on their side; raise nu"):
         model(max_iter=200).fit(same, np.arange(N) % 2)

@@ -12,7 +12,7 @@ from dualboost.estimators.audit_report import Audit
 from dualboost.estimators.audit_text import TextModel
 from dualboost.estimators.coded import coded, rows_of
 from dualboost.estimators.folds import fingerprints
-from dualboost.estimators.validation import predict_input
+from dualboost.estimators.new_rows import predict_input
 from dualboost.rows import Rows
 from dualboost.sets import Capped
 

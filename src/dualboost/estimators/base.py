@@ -24,9 +24,10 @@ from dualboost.estimators.holding_out import with_held_out
 from dualboost.estimators.hooks import CallbackSupport, Hooks, with_hooks
 from dualboost.estimators.keeping import remove_checkpoints
 from dualboost.estimators.nested import NestedParameters
+from dualboost.estimators.new_rows import predict_input
 from dualboost.estimators.playing import Parts, Player
 from dualboost.estimators.training import Training, check_training
-from dualboost.estimators.validation import TrainingData, predict_input, thread_count, training_data
+from dualboost.estimators.validation import TrainingData, thread_count, training_data
 from dualboost.game import Certificate, Game, Pool
 from dualboost.learners import Learner, Oracle, Predictor, Stumps
 from dualboost.rows import Rows

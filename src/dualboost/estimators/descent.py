@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from dualboost.boosters import CoordinateDescent
 from dualboost.estimators.base import BoostedClassifier, Parts, check_learner
 from dualboost.estimators.calibration import Sigmoid
-from dualboost.estimators.validation import TrainingData, check_whole_number, predict_input, thread_count
+from dualboost.estimators.new_rows import predict_input
+from dualboost.estimators.validation import TrainingData, check_whole_number, thread_count
 from dualboost.learners import Learner, Predictor, SklearnLearner
 from dualboost.losses import Exponential, Logistic, Separable
 from dualboost.rows import Rows

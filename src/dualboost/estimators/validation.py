@@ -12,9 +12,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
-    _check_n_features,
     _check_sample_weight,
-    check_array,
     check_consistent_length,
     column_or_1d,
     validate_data,
@@ -22,7 +20,8 @@ from sklearn.utils.validation import (
 
 from dualboost.estimators.arrays import INPUT, validated
 from dualboost.estimators.control import Control
-from dualboost.frames import Frame, as_frame, check_infinity, check_whole_numbers, encode_frame, frame_numbers
+from dualboost.estimators.new_rows import predict_input
+from dualboost.frames import as_frame, check_infinity, check_whole_numbers, frame_numbers
 from dualboost.labels import as_labels
 from dualboost.learners import Learner, Oracle, Stumps
 from dualboost.learners.categories import with_categories
@@ -33,12 +32,10 @@ __all__ = [
     "TrainingData",
     "check_whole_number",
     "further_data",
-    "predict_input",
     "thread_count",
     "training_data",
 ]
 
-_SMALL = 10_000  # cells
 _PIECE = 1 << 16  # rows numbered at once
 
 
@@ -254,59 +251,6 @@ def _check_several(classes: np.ndarray, name: str) -> None:
         raise ValueError(
             f"{name} needs rows of two classes, but all rows with weight are of one class, {classes.tolist()[0]!r}."
         )
-
-
-def predict_input(estimator, X):
-    """X checked against what the estimator was fitted on."""
-    if _is_plain(estimator, X):
-        return X
-    frame, categories = as_frame(X), getattr(estimator, "categories_", {})
-    if frame is not None:
-        if (cells := _plain_cells(estimator, frame)) is not None:
-            return cells
-        check_infinity(frame)
-        _check_odd_names(frame.odd_names, getattr(estimator, "column_names_", []))
-    if frame is None or (frame.plain and not categories):
-        return validated(estimator, X, reset=False)
-    _check_feature_names(estimator, frame.table, reset=False)
-    table = check_array(encode_frame(frame, categories), **INPUT)
-    _check_n_features(estimator, table, reset=False)
-    return table
-
-
-def _check_odd_names(now: list[str], then: list[str]) -> None:
-    """Names that are not strings; scikit-learn sees to the others, and to the number of columns."""
-    if len(now) != len(then) or now == then:
-        return
-    place = next(j for j, (a, b) in enumerate(zip(now, then, strict=True)) if a != b)
-    raise ValueError(
-        f"Column {place} of X is named {now[place]}, and was {then[place]} when the model was fitted: give the same "
-        "columns in the same order."
-    )
-
-
-def _is_plain(estimator, X) -> bool:
-    """Whether every check would pass X as it is: that takes two microseconds to see, and the checks a hundred.
-
-    In a large table those do not matter, and they look for infinity without a copy.
-    """
-    return (
-        type(X) is np.ndarray
-        and X.dtype == np.float64
-        and X.ndim == 2
-        and 0 < X.size <= _SMALL
-        and X.shape[1] == estimator.n_features_in_
-        and not hasattr(estimator, "feature_names_in_")
-        and not np.isinf(X).any()
-    )
-
-
-def _plain_cells(estimator, frame: Frame) -> np.ndarray | None:
-    """The same of a frame that has the names of training."""
-    if getattr(estimator, "categories_", {}) or not 0 < len(frame) * estimator.n_features_in_ <= _SMALL:
-        return None
-    cells = frame.floats(list(getattr(estimator, "feature_names_in_", ())))
-    return None if cells is None or np.isinf(cells).any() else cells
 
 
 def thread_count(n_jobs) -> int:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from dualboost.estimators.bagging import Average
 from dualboost.estimators.base import BoostedClassifier
-from dualboost.estimators.validation import predict_input
+from dualboost.estimators.new_rows import predict_input
 from dualboost.inspection.as_trees import plain_trees, word_steps
 from dualboost.inspection.names import check_model, feature_names
 from dualboost.inspection.shapley import background_shares, tree_contributions

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dualboost.estimators.base import BoostedClassifier
-from dualboost.estimators.validation import predict_input
+from dualboost.estimators.new_rows import predict_input
 from dualboost.inspection.as_trees import plain_trees
 from dualboost.inspection.names import check_model, feature_names
 from dualboost.inspection.trees import PlainTrees

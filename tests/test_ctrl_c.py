@@ -274,9 +274,10 @@ def ended_by_hand() -> None:
     main = threading.main_thread().ident
     timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
     timer.start()
-    endless("AdaBoostClassifier").fit(X, Y)
+    endless("AdaBoostClassifier", training=Training(seconds=20)).fit(X, Y)
 
 
+@pytest.mark.usefixtures("python_s_own_handler")
 @pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
 def test_twice_within_three_seconds_ends_a_search(monkeypatch):
     monkeypatch.setattr(ctrl_c, "_AGAIN", 3.0)

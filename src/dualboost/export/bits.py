@@ -14,7 +14,7 @@ import numpy as np
 
 from dualboost.export.blocks import BlockSums, Outside
 from dualboost.export.columns import Columns
-from dualboost.export.functions import DIGITS, NEVER, Functions, Place, Tree, numbered
+from dualboost.export.functions import DIGITS, Functions, Place, Tree, numbered
 from dualboost.export.graph import INT32, UINT8, UINT64, Graph
 from dualboost.export.questions import ROWS, Questions
 from dualboost.inspection.trees import PlainTrees
@@ -56,7 +56,7 @@ class CountedTrees(BlockSums):
         numbers = _numbers(graph, _turned(graph, self._digits(graph, answers)))
         found = graph.add("GatherElements", [graph.constant(self.tables), numbers], {"axis": 1})
         sums = graph.add("MatMul", [graph.constant(self.votes), found])
-        return self._by_rows(graph, sums, columns)
+        return self._by_rows(graph, sums, outside.rows)
 
     def _digits(self, graph: Graph, answers: str) -> list[str]:
         """The even digits and the odd ones: (group, digit, 64 rows)."""
@@ -65,14 +65,13 @@ class CountedTrees(BlockSums):
         at = np.array([[wanted.index(place) for place in own] for own in self.digits])
         return [graph.add("Gather", [rows, graph.constant(at[:, k::2])], {"axis": 0}) for k in (0, 1)]
 
-    def _by_rows(self, graph: Graph, sums: str, columns: Columns) -> str:
+    def _by_rows(self, graph: Graph, sums: str, count: str) -> str:
         """From (vote, row of 64, 64 rows) to a row each."""
         n_votes = len(self.votes)
         apart = graph.add("Reshape", [sums, graph.constant(np.array([n_votes, ROWS, -1]))])
         turned = graph.add("Transpose", [apart], {"perm": [2, 1, 0]})
         rows = graph.add("Reshape", [turned, graph.constant(np.array([-1, n_votes]))])
-        length = graph.add("Shape", [columns.name], {"start": 1, "end": 2})
-        return graph.add("Slice", [rows, graph.constant(np.array([0])), length])
+        return graph.add("Slice", [rows, graph.constant(np.array([0])), count])
 
 
 def _turned(graph: Graph, digits: list[str]) -> str:
@@ -122,7 +121,7 @@ def counted_trees(votes: Sequence[PlainTrees]) -> CountedTrees:
     member = np.array([k for k, _ in groups])
     return CountedTrees(
         functions,
-        [[*own, *[NEVER] * (DIGITS - len(own))] for own in digits],
+        [[*own, *own[:1] * (DIGITS - len(own))] for own in digits],  # what is left over counts for nothing
         np.array([_table(group) for _, group in groups]),
         (member == np.arange(len(votes))[:, None]).astype(np.float64),
     )

@@ -16,12 +16,12 @@ from dualboost.export.graph import Graph
 from dualboost.export.questions import Questions, question
 from dualboost.inspection.trees import PlainTrees
 
-__all__ = ["DIGITS", "NEVER", "Functions", "Place", "Tree", "numbered"]
+__all__ = ["DIGITS", "Functions", "Place", "Tree", "numbered"]
 
 DIGITS = 8  # of a leaf's number at most
 _ANSWERS, _NEGATED, _LEVELS = range(3)  # tables in the graph: the answers, the opposite of some, then one a level
 Place = tuple[int, int]  # a table, and a row of it
-NEVER, _ALWAYS = (_ANSWERS, 0), (_ANSWERS, 1)  # no bit is set there, and all are
+_NEVER, _ALWAYS = (_ANSWERS, 0), (_ANSWERS, 1)  # no bit is set there, and all are
 Choice = tuple[Place, Place, Place]  # the answer, what counts where it is false, and where it is true
 
 
@@ -73,18 +73,18 @@ class Functions:
 
     def _at(self, tree: Tree, node: int, bit: Callable[[int], int]) -> Place:
         if tree.vote.feature[node] < 0:
-            return _ALWAYS if bit(node) else NEVER
+            return _ALWAYS if bit(node) else _NEVER
         false, true = (self._at(tree, int(side[node]), bit) for side in (tree.vote.left, tree.vote.right))
         if false == true:
             return true
         answer = _ANSWERS, self.questions.answers[question(tree.vote, node)[0]]
         choice = answer, false, true
         if choice not in self._known:
-            self._known[choice] = answer if (false, true) == (NEVER, _ALWAYS) else self._new(choice)
+            self._known[choice] = answer if (false, true) == (_NEVER, _ALWAYS) else self._new(choice)
         return self._known[choice]
 
     def _new(self, choice: Choice) -> Place:
-        if choice[1:] == (_ALWAYS, NEVER):
+        if choice[1:] == (_ALWAYS, _NEVER):
             self.negated.append(choice[0])
             return _NEGATED, len(self.negated) - 1
         level = max(0, *(source + 1 - _LEVELS for source, _ in choice[1:]))

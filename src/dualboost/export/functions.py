@@ -19,7 +19,7 @@ from dualboost.inspection.trees import PlainTrees
 __all__ = ["DIGITS", "Functions", "Place", "Tree", "numbered"]
 
 DIGITS = 8  # of a leaf's number at most
-_ANSWERS, _NEGATED, _LEVELS = range(3)  # tables in the graph: the answers, the opposite of some, then one a level
+_ANSWERS, _LEVELS = 0, 1  # tables in the graph: the answers and below them the opposite of some, then one a level
 Place = tuple[int, int]  # a table, and a row of it
 _NEVER, _ALWAYS = (_ANSWERS, 0), (_ANSWERS, 1)  # no bit is set there, and all are
 Choice = tuple[Place, Place, Place]  # the answer, what counts where it is false, and where it is true
@@ -86,7 +86,7 @@ class Functions:
     def _new(self, choice: Choice) -> Place:
         if choice[1:] == (_ALWAYS, _NEVER):
             self.negated.append(choice[0])
-            return _NEGATED, len(self.negated) - 1
+            return _ANSWERS, self.questions.count + len(self.negated) - 1
         level = max(0, *(source + 1 - _LEVELS for source, _ in choice[1:]))
         if level == len(self.levels):
             self.levels.append([])
@@ -95,8 +95,10 @@ class Functions:
 
     def add(self, graph: Graph, answers: str, wanted: Sequence[Place]) -> str:
         """The bits at these places, a row each."""
+        if self.negated:
+            opposite = graph.add("BitwiseNot", [_Tables(graph, answers).take(self.negated)])
+            answers = graph.add("Concat", [answers, opposite], {"axis": 0})
         tables = _Tables(graph, answers)
-        tables.append(graph.add("BitwiseNot", [tables.take(self.negated)]) if self.negated else answers)
         for level in self.levels:
             tables.choose(level)
         return tables.take(wanted)
@@ -110,16 +112,13 @@ class _Tables:
         self._names = [answers]
         self._moved: dict[int, np.ndarray] = {}
 
-    def append(self, name: str) -> None:
-        self._names.append(name)
-
     def choose(self, level: Sequence[Choice]) -> None:
         order = sorted(range(len(level)), key=lambda k: [source for source, _ in level[k][1:] + level[k][:1]])
         answer, false, true = (self.take([level[k][part] for k in order]) for part in range(3))
         differ = self._graph.add("BitwiseXor", [false, true])
         changed = self._graph.add("BitwiseAnd", [answer, differ])
         self._moved[len(self._names)] = np.argsort(order)
-        self.append(self._graph.add("BitwiseXor", [false, changed]))
+        self._names.append(self._graph.add("BitwiseXor", [false, changed]))
 
     def take(self, places: Sequence[Place]) -> str:
         """The rows at these places, one after the other."""

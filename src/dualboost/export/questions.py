@@ -62,6 +62,11 @@ class Questions:
         return cls(curves, answers, [_padded([runs[key] for key in group]) for _, group in groups])
 
     @property
+    def count(self) -> int:
+        """The number of rows of the sums and the differences."""
+        return self.size + sum(map(len, self.differences))
+
+    @property
     def size(self) -> int:
         """The number of rows of the sums: a column has one of its own before its codes."""
         return int(self.curves[-1].missing) + 1
@@ -98,8 +103,7 @@ class Questions:
         before[[curve.values[0] - 1 for curve in self.curves]] = -1
         line = graph.constant(np.array([-1]))
         start = graph.add("Reshape", [graph.add("Mul", [graph.constant(before), every]), line])
-        shape = graph.add("Concat", [graph.constant(np.array([len(self.curves)])), rows], {"axis": 0})
-        bits = graph.add("Expand", [first(_BITS[most % ROWS], rows), shape])
+        bits = graph.add("Expand", [first(_BITS[most % ROWS], rows), graph.constant(np.array([len(self.curves), 1]))])
         return Lanes(rows, outside.most, graph.add("Reshape", [bits, line]), start)
 
 

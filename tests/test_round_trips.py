@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from dualboost import load_model, save_model
 from dualboost.estimators.arrays import INPUT
-from dualboost.estimators.validation import _is_plain
+from dualboost.estimators.new_rows import _is_plain
 from fitted import KINDS, NEW, WHOLE, fitted, frame, new_rows
 
 

@@ -13,7 +13,6 @@ from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, Node, PlainTrees, R
 from dualboost.learners import Predictor
 from dualboost.learners.class_stumps import ClassScores
 from dualboost.learners.leaf_scores import LeafScores
-from dualboost.learners.named_columns import categories_by_column
 from dualboost.learners.nzdd.boxes import Box, BoxScores
 from dualboost.learners.step_functions import step_scores
 from dualboost.learners.stumps import StumpScores
@@ -109,13 +108,14 @@ def _vote_node(vote: TreeScores, at: tuple[int, int], weight: float, rules: list
 def _rule(vote: TreeScores, here: int, missing: int | None, threshold: float) -> Rule:
     """The sides of all categories: by their bits in the mask, or by their codes."""
     place = int(vote.nodes[here, 0])
+    feature = int(vote.features[place])
     if missing is None:
         bits = _bits(vote.nodes[here, 3:])
         sides, missing = bits.astype(np.float64), int(bits[MISSING]) if vote.met_missing[place] else ABSTAIN
     else:
         sides = (np.arange(MISSING + 1) > threshold).astype(np.float64)
-    cuts, table = categories_by_column(vote.named_columns)[int(vote.features[place])].steps(sides, float(missing))
-    return Rule(int(vote.features[place]), cuts, table.astype(np.int64))
+    cuts, table = vote.categories_of(feature).steps(sides, float(missing))
+    return Rule(feature, cuts, table.astype(np.int64))
 
 
 def _end_of(places: np.ndarray, at: int) -> int:
@@ -140,10 +140,9 @@ def _leaf_trees(vote: LeafScores) -> PlainTrees:
 
 def _leaf_rules(vote: LeafScores, nodes: np.ndarray) -> Iterator[Rule]:
     """The rules of splits of categories."""
-    known = categories_by_column(vote.named_columns)
     for node in nodes.tolist():
         feature, missing = int(vote.feature[node]), RIGHT if vote.missing_right[node] else LEFT
-        cuts, table = known[feature].steps(_bits(vote.masks[vote.mask[node]]).astype(np.float64), float(missing))
+        cuts, table = vote.categories_of(feature).steps(_bits(vote.masks[vote.mask[node]]).astype(float), missing)
         yield Rule(feature, cuts, table.astype(np.int64))
 
 

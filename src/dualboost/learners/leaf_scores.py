@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from dualboost import kernels
 from dualboost.data import MASK_BYTES, Bins
 from dualboost.learners.base import Predictor
-from dualboost.learners.named_columns import NamedColumns
+from dualboost.learners.named_columns import HoldsCategories, NamedColumns
 
 __all__ = ["BY_MASK", "LeafScores", "LeafTree"]
 
@@ -48,7 +48,7 @@ class LeafTree(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LeafScores(Predictor):
+class LeafScores(HoldsCategories, Predictor):
     """A vote of trees as flat arrays, one entry a node; children come after their parent."""
 
     feature: np.ndarray
@@ -97,11 +97,6 @@ class LeafScores(Predictor):
             return cls(*plain)
         numbers = np.where(by_mask, np.cumsum(by_mask) - 1, -1).astype(np.int32)
         return cls(*plain, numbers, np.concatenate(masks), *columns)
-
-    @property
-    def named_columns(self) -> NamedColumns:
-        """What the columns that hold categories hold."""
-        return self.named, self.name_start, self.names, self.name_codes
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
         table = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)

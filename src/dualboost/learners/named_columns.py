@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 
 import numpy as np
 
 from dualboost.learners.categories import Categories
 
-__all__ = ["NamedColumns", "categories_by_column", "flattened"]
+__all__ = ["HoldsCategories", "NamedColumns", "flattened"]
 
 NamedColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -29,11 +28,21 @@ def flattened(categories: Mapping[int, Categories], columns: Iterable[int]) -> N
     )
 
 
-def categories_by_column(columns: NamedColumns) -> dict[int, Categories]:
-    """The categories of each column again."""
-    named, start, names, codes = columns
-    spans = pairwise(start.tolist())
-    return {
-        column: Categories(names[first:last], codes[first:last])
-        for column, (first, last) in zip(named.tolist(), spans, strict=True)
-    }
+class HoldsCategories:
+    """A finished vote with these four arrays. Abstract."""
+
+    named: np.ndarray
+    name_start: np.ndarray
+    names: np.ndarray
+    name_codes: np.ndarray
+
+    @property
+    def named_columns(self) -> NamedColumns:
+        """What the columns that hold categories hold."""
+        return self.named, self.name_start, self.names, self.name_codes
+
+    def categories_of(self, column: int) -> Categories:
+        """The categories of one of these columns again."""
+        place = int(np.searchsorted(self.named, column))
+        span = slice(*self.name_start[place : place + 2].tolist())
+        return Categories(self.names[span], self.name_codes[span])

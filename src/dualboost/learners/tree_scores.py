@@ -14,7 +14,7 @@ from dualboost import kernels
 from dualboost.data import MASK_BYTES, MISSING, Bins
 from dualboost.learners.base import Predictor
 from dualboost.learners.categories import Categories
-from dualboost.learners.named_columns import NamedColumns, categories_by_column, flattened
+from dualboost.learners.named_columns import HoldsCategories, flattened
 
 __all__ = ["Tree", "TreeScores", "as_arrays", "as_trees"]
 
@@ -50,7 +50,7 @@ def as_trees(nodes: np.ndarray, start: np.ndarray) -> list[Tree]:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeScores(Predictor):
+class TreeScores(HoldsCategories, Predictor):
     """A tree ensemble as flat arrays. A block of rows is coded by the cuts once; then every split is a mask of bytes.
 
     Tree t is the rows start[t]:start[t + 1] of `nodes`. A split names its feature by the place in `features` and its
@@ -114,17 +114,12 @@ class TreeScores(Predictor):
             self.nodes, self.start, self.weights, self.features, self.cut_start, self.cuts, self.met_missing
         )
 
-    @property
-    def named_columns(self) -> NamedColumns:
-        """What the columns that hold categories hold."""
-        return self.named, self.name_start, self.names, self.name_codes
-
     def _coded(self, X):
         """X with codes in the place of categories, NaN for those that were never met."""
         X = X.tolil(copy=True) if sp.issparse(X) else np.array(X, dtype=np.float64)
-        for feature, categories in categories_by_column(self.named_columns).items():
+        for feature in self.named.tolist():
             column = X[:, [feature]].toarray().ravel() if sp.issparse(X) else X[:, feature]
-            codes = categories.coded(column).astype(np.float64)
+            codes = self.categories_of(feature).coded(column).astype(np.float64)
             codes[codes == MISSING] = np.nan
             X[:, [feature]] = codes[:, None]
         return X

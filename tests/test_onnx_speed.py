@@ -15,7 +15,7 @@ from dualboost.export.bits import by_size, counted_trees
 from dualboost.export.curves import Curve, curves_and_trees
 from dualboost.export.functions import numbered
 from dualboost.export.lookup import lookups
-from dualboost.export.small import small_trees
+from dualboost.export.questions import Questions
 from dualboost.export.votes import add_votes
 from dualboost.inspection.as_trees import plain_trees, step_tree
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
@@ -165,6 +165,44 @@ def test_sets_of_categories_are_counted_too(rows, abstains):
     np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
 
 
+def trees_of_categories(rng, count: int, known: np.ndarray, missing: int, features: int = 2) -> PlainTrees:
+    """All splits by sets of the known categories; any other value is nowhere, a missing one where it is told."""
+    trees = PlainTrees.of([random_tree(rng, 3, features) for _ in range(count)])
+    splits = np.flatnonzero(trees.feature >= 0)
+    cuts = np.unique(np.concatenate([known - 0.5, known + 0.5]))
+    inside = np.isin(cuts[1:] - 0.5, known)
+    rules = []
+    for feature in trees.feature[splits].tolist():
+        sides = np.where(inside, rng.choice([LEFT, RIGHT], len(inside)), ABSTAIN)
+        rules.append(Rule(feature, np.append(cuts, np.inf), np.array([ABSTAIN, *sides, ABSTAIN, missing])))
+    rule = np.full(len(trees.feature), -1)
+    rule[splits] = np.arange(len(splits))
+    return replace(trees, rule=rule, rules=tuple(rules))
+
+
+@pytest.mark.parametrize("missing", [LEFT, RIGHT, ABSTAIN])
+@pytest.mark.parametrize("known", [np.arange(3.0), np.arange(90.0), np.array([0.0, 1.0, 5.0, 6.0, 40.0])], ids=len)
+@pytest.mark.parametrize("rows", [5, 200, MANY, 3 * MANY + 5])
+@pytest.mark.parametrize("strange", [0.0, 0.01])
+def test_trees_of_categories_alone(rows, known, missing, strange, capfd):
+    """No column has a ladder; of each more than 64 sets are asked; strange categories and missing values are few."""
+    rng = np.random.default_rng(len(known))
+    trees = trees_of_categories(rng, 60, known, missing)
+    table = rng.choice(known, (rows, 2))
+    cells = rng.random(table.shape) < strange
+    table[cells] = rng.choice([-1.0, -0.5, known[-1] + 0.5, known[-1] + 1, 3.0, np.inf, np.nan], cells.sum())
+    np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
+    assert not capfd.readouterr().err
+
+
+def test_answers_that_change_often_are_looked_up():
+    rng = np.random.default_rng(0)
+    many = Questions.of([trees_of_categories(rng, 60, np.arange(90.0), LEFT)])
+    assert set(many.listed) == {0, 1} and not many.ladders and many.listed[0].shape[1] > 64
+    numbers = Questions.of([PlainTrees.of([random_tree(rng, 4, 3) for _ in range(20)])])
+    assert not numbers.listed and numbers.ladders
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([1e-310, 1.0, 1e-9, 1e300]))
 def test_cuts_of_any_size(seed, scale):
@@ -180,13 +218,36 @@ def test_cuts_of_any_size(seed, scale):
     np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize(
+    "cuts", [(7, 1), (6, 2), (8, 54, 55, 56), (63, 62, 64), (127, 255, 2, 300), (511, 512, 4100, 9)]
+)
+def test_columns_with_any_number_of_cuts(cuts, lost):
+    """Where the codes of a column need another digit, or a ladder another rung; rows that fill 64 or not."""
+    rng = np.random.default_rng(len(cuts))
+    asked = [(feature, float(k)) for feature, count in enumerate(cuts) for k in range(count)]
+    rng.shuffle(asked)
+    roots = [(int(f), cut, (LEFT, RIGHT)[int(rng.integers(2))] if lost else ABSTAIN) for f, cut in asked]
+
+    def tree(k: int) -> list[tuple]:
+        """Three questions, each to the right of the one before and with a leaf to its left; all of them in turn."""
+        leaves = [(-1, 0.0, LEFT, 0, 0, float(value), -1) for value in rng.normal(size=4)]
+        splits = [(*roots[(k + j) % len(roots)], 2 * j + 1, 2 * j + 2, 0.0, -1) for j in range(3)]
+        return [splits[0], leaves[0], splits[1], leaves[1], splits[2], *leaves[2:]]
+
+    trees = PlainTrees.of([tree(k) for k in range(len(roots))])
+    rows = 64 * 20 + int(rng.integers(0, 2))
+    table = np.column_stack([rng.choice(beside(np.arange(count)), rows) for count in cuts])
+    table[np.isnan(table) & (not lost)] = -1.0
+    np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-9)
+
+
 def test_which_trees_are_counted():
     rng = np.random.default_rng(0)
     large = [random_tree(rng, 10, 4) for _ in range(3)]
     small = [random_tree(rng, 3, 4) for _ in range(3)]
     counted, walked = by_size(PlainTrees.of([*large, *small]))
     assert len(counted) == len(walked) == 3
-    assert small_trees([counted]) is None
     digits = sum(tree.digits for tree in (numbered(counted, t) for t in range(3)))
     assert counted_trees([counted]).tables.shape == (-(-digits // 8), 256)
     table = rng.integers(-4, 5, (MANY, 4)).astype(float)
@@ -218,7 +279,7 @@ def test_trees_on_one_feature_become_one_curve():
     nodes = [(2, 1.0, RIGHT, 1, 2, 0.0, -1), (-1, 0.0, LEFT, 0, 0, -1.0, -1), (-1, 0.0, LEFT, 0, 0, 3.0, -1)]
     both = [(0, 1.0, LEFT, 1, 2, 0.0, -1), (1, 1.0, LEFT, 3, 4, 0.0, -1), *nodes[1:], *nodes[1:]]
     curves, trees = curves_and_trees(PlainTrees.of([nodes, both, [(2, 5.0, *nodes[0][2:]), *nodes[1:]]]))
-    assert len(curves) == 1 and len(trees) == 1 and len(small_trees([trees]).parts[0]) == 1
+    assert len(curves) == 1 and len(trees) == 1
     np.testing.assert_array_equal(curves[0].cuts, [1.0, 5.0])
     np.testing.assert_array_equal(curves[0].values, [-2.0, 2.0, 6.0])
     assert curves[0].feature == 2 and curves[0].missing == 6.0

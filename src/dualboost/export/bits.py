@@ -15,14 +15,15 @@ import numpy as np
 from dualboost.export.blocks import BlockSums, Outside
 from dualboost.export.columns import Columns
 from dualboost.export.functions import DIGITS, Functions, Place, Tree, numbered
-from dualboost.export.graph import INT32, UINT8, UINT64, Graph
-from dualboost.export.questions import ROWS, Questions
+from dualboost.export.graph import INT32, UINT8, Graph
+from dualboost.export.planes import ROWS
+from dualboost.export.questions import Questions
+from dualboost.export.turning import BITS, add_turned
 from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["CountedTrees", "by_size", "counted_trees"]
 
-_EXCHANGES = (1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)
-_EVEN_AND_ODD = np.arange(DIGITS).reshape(-1, 2).T
+_NUMBERS = 4_000_000  # of rungs in a block
 _BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None, None]
 
 
@@ -47,59 +48,34 @@ class CountedTrees(BlockSums):
         return np.array([curve.feature for curve in self.functions.questions.curves])
 
     @property
+    def block(self) -> int:
+        """Not so many rows that the rungs would take more than a few dozen MB."""
+        return int(np.clip(ROWS * _NUMBERS // self.functions.questions.size, 1, super().block))
+
+    @property
     def beginning(self) -> int:
-        return 18_000 + 20 * sum(map(len, self.functions.levels))
+        questions = self.functions.questions
+        lost, listed = any(curve.lost for curve in questions.curves), bool(questions.listed)
+        return 23_000 + 7 * sum(map(len, self.functions.levels)) + 7_000 * lost + 10_000 * listed
 
     def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
-        questions = self.functions.questions
-        answers = questions.add(graph, columns, questions.lanes(outside))
-        numbers = _numbers(graph, _turned(graph, self._digits(graph, answers)))
+        even, odd = self._digits(graph, columns, outside)
+        numbers = _numbers(graph, add_turned(graph, even, odd, BITS))
         found = graph.add("GatherElements", [graph.constant(self.tables), numbers], {"axis": 1})
         sums = graph.add("MatMul", [graph.constant(self.votes), found])
-        return self._by_rows(graph, sums, outside.rows)
+        rows = graph.add("Transpose", [sums], {"perm": [1, 0]})
+        return graph.add("Slice", [rows, graph.constant(np.array([0])), outside.rows])
 
-    def _digits(self, graph: Graph, answers: str) -> list[str]:
+    def _digits(self, graph: Graph, columns: Columns, outside: Outside) -> list[str]:
         """The even digits and the odd ones: (group, digit, 64 rows)."""
         wanted = sorted({place for own in self.digits for place in own})
-        rows = graph.add("Cast", [self.functions.add(graph, answers, wanted)], {"to": UINT64})
+        rows = self.functions.add(graph, columns, outside, wanted)
         at = np.array([[wanted.index(place) for place in own] for own in self.digits])
         return [graph.add("Gather", [rows, graph.constant(at[:, k::2])], {"axis": 0}) for k in (0, 1)]
 
-    def _by_rows(self, graph: Graph, sums: str, count: str) -> str:
-        """From (vote, row of 64, 64 rows) to a row each."""
-        n_votes = len(self.votes)
-        apart = graph.add("Reshape", [sums, graph.constant(np.array([n_votes, ROWS, -1]))])
-        turned = graph.add("Transpose", [apart], {"perm": [2, 1, 0]})
-        rows = graph.add("Reshape", [turned, graph.constant(np.array([-1, n_votes]))])
-        return graph.add("Slice", [rows, graph.constant(np.array([0])), count])
-
-
-def _turned(graph: Graph, digits: list[str]) -> str:
-    """Digits of 64 rows turned into bytes, one a row: the k-th of eight numbers has the bytes of rows k, k + 8, ...
-
-    The digits of eight rows are a square of bits, which is turned by exchanging the bits of digits that differ by 1,
-    then by 2, then by 4.
-    """
-    both = ""
-    for apart, chosen in _EXCHANGES:
-        if both:
-            digits = [graph.add("Gather", [both, graph.constant(at)], {"axis": 1}) for at in _EVEN_AND_ODD]
-        both = graph.add("Concat", _exchanged(graph, digits, apart, chosen), {"axis": 1})
-    return both
-
-
-def _exchanged(graph: Graph, pair: list[str], apart: int, chosen: int) -> list[str]:
-    """The chosen bits of the second in the place of those that far above them in the first, and the other way round."""
-    first, second = pair
-    by, mask = (graph.constant(np.array(number, dtype=np.uint64)) for number in (apart, chosen))
-    lowered = graph.add("BitShift", [first, by], {"direction": "RIGHT"})
-    differ = graph.add("BitwiseAnd", [graph.add("BitwiseXor", [lowered, second]), mask])
-    raised = graph.add("BitShift", [differ, by], {"direction": "LEFT"})
-    return [graph.add("BitwiseXor", [first, raised]), graph.add("BitwiseXor", [second, differ])]
-
 
 def _numbers(graph: Graph, turned: str) -> str:
-    """Byte by byte, of each group: (row of 64, 64 rows)."""
+    """Byte by byte, one a row, of each group: the rows are in their order again."""
     turned = graph.add("Unsqueeze", [turned, graph.constant(np.array([1]))])
     lowered = graph.add("BitShift", [turned, graph.constant(_BYTES)], {"direction": "RIGHT"})
     byte = graph.add("Cast", [lowered], {"to": UINT8})  # the lowest one
@@ -143,8 +119,6 @@ def _groups(trees: Sequence[Tree]) -> list[list[Tree]]:
 def _table(group: Sequence[Tree]) -> np.ndarray:
     numbers, sums = np.arange(1 << DIGITS), np.zeros(1 << DIGITS)
     for tree in group:
-        own = np.zeros(1 << tree.digits)
-        own[: len(tree.values)] = tree.values
-        sums += own[numbers & ((1 << tree.digits) - 1)]
+        sums += tree.values[numbers & ((1 << tree.digits) - 1)]
         numbers = numbers >> tree.digits
     return sums

@@ -30,8 +30,8 @@ class Outside:
     graph: Graph
     rows: str
     """The number of rows of a block."""
-    most: int
-    """The largest it can be."""
+    few: bool
+    """Whether that can be a small number."""
 
 
 class BlockSums(ABC):
@@ -61,16 +61,17 @@ class BlockSums(ABC):
         """The sum of the trees of each vote for these rows, a column each."""
 
 
-def add_fits(graph: Graph, trees: BlockSums) -> str:
-    """Whether all rows of X fit in one block."""
+def add_fits(graph: Graph, trees: BlockSums, votes: Sequence[PlainTrees]) -> str:
+    """Whether the rows of X are too many to be walked and fit in one block."""
     rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-    return graph.add("LessOrEqual", [rows, graph.constant(np.array([trees.block]))])
+    ends = (graph.constant(np.array(end)) for end in (_fewest(trees, votes), trees.block))
+    return graph.add("Equal", [rows, graph.add("Clip", [rows, *ends])])
 
 
 def add_block(graph: Graph, trees: BlockSums, n_features: int) -> str:
     """The sums for the rows of X, which fit in one block."""
     rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-    return trees.add(graph, add_columns(graph, trees.features, n_features), Outside(graph, rows, trees.block))
+    return trees.add(graph, add_columns(graph, trees.features, n_features), Outside(graph, rows, few=True))
 
 
 def add_blocks(graph: Graph, trees: BlockSums, n_features: int, X: str = "X") -> str:
@@ -80,7 +81,7 @@ def add_blocks(graph: Graph, trees: BlockSums, n_features: int, X: str = "X") ->
     end = body.add("Add", [start, blocks.size])
     rows = body.add("Slice", [X, start, end, body.constant(np.array([0]))])
     columns = add_columns(body, trees.features, n_features, rows)
-    result = trees.add(body, columns, Outside(graph, blocks.size, trees.block))
+    result = trees.add(body, columns, Outside(graph, blocks.size, few=False))
     sums = graph.scan(blocks.starts, (body, start, result))
     flat = graph.add("Reshape", [sums, graph.constant(np.array([-1, trees.n_votes]))])
     return blocks.joined(graph, flat)
@@ -123,8 +124,11 @@ class _Blocks:
 def add_many(graph: Graph, trees: BlockSums, votes: Sequence[PlainTrees]) -> str:
     """Whether the rows are too many to be walked."""
     rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-    fewest = np.clip(trees.beginning / max(1.0, sum(map(_steps, votes))), _FEWEST, _MANY)
-    return graph.add("GreaterOrEqual", [rows, graph.constant(np.array([fewest], dtype=np.int64))])
+    return graph.add("GreaterOrEqual", [rows, graph.constant(np.array([_fewest(trees, votes)]))])
+
+
+def _fewest(trees: BlockSums, votes: Sequence[PlainTrees]) -> int:
+    return int(np.clip(trees.beginning / max(1.0, sum(map(_steps, votes))), _FEWEST, _MANY))
 
 
 def levels_of(trees: PlainTrees) -> np.ndarray:

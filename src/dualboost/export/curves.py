@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from dualboost.inspection.trees import PlainTrees
 
-__all__ = ["Curve", "curves_and_trees"]
+__all__ = ["Curve", "curves_and_trees", "finite_cuts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +22,12 @@ class Curve:
     missing: float
     lost: bool = True
     """Whether a value can be missing."""
+
+
+def finite_cuts(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """All of these, ascending and each once."""
+    cuts = np.unique(np.concatenate([np.empty(0), *parts]))
+    return cuts[np.isfinite(cuts)]
 
 
 def curves_and_trees(vote: PlainTrees) -> tuple[list[Curve], PlainTrees]:
@@ -39,8 +45,7 @@ def curves_and_trees(vote: PlainTrees) -> tuple[list[Curve], PlainTrees]:
 
 
 def _curve(trees: PlainTrees, feature: int) -> Curve:
-    cuts = np.unique(np.concatenate([np.empty(0), *_jumps(trees)]))
-    cuts = cuts[np.isfinite(cuts)]
+    cuts = finite_cuts(_jumps(trees))
     places = np.zeros((len(cuts) + 2, feature + 1))
     places[:, feature] = [*cuts, np.inf, np.nan]
     values = trees.scores(places)

@@ -2,20 +2,20 @@
 
 A split of ONNX sends x <= threshold to its true side, and a missing value to the false side unless it is told
 otherwise. Splits that should abstain get a second one below their false side: x <= infinity, or nothing. Splits of
-categories look at further columns, which hold 0 for left, 1 for right and 2 for nowhere.
+categories look at further columns, the `sides`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dualboost.inspection.as_trees import step_tree
 from dualboost.inspection.trees import ABSTAIN, LEFT, PlainTrees
 
-__all__ = ["TreeArrays", "tree_arrays", "with_columns"]
+__all__ = ["TreeArrays", "tree_arrays"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,24 +58,6 @@ def tree_arrays(votes: Sequence[PlainTrees]) -> TreeArrays:
         stacked("leaf_weights"),
         np.concatenate([part.roots + splits[k] for k, part in enumerate(parts)]),
     )
-
-
-def with_columns(votes: Sequence[PlainTrees], n_features: int) -> tuple[list[PlainTrees], list[PlainTrees]]:
-    """(the votes with thresholds on further columns in the place of rules, one step function for each of these)."""
-    told: list[PlainTrees] = []
-    columns: list[PlainTrees] = []
-    for vote in votes:
-        place, ruled = n_features + len(columns) + vote.rule, vote.rule >= 0
-        told.append(
-            replace(
-                vote,
-                feature=np.where(ruled, place, vote.feature),
-                threshold=np.where(ruled, 0.5, vote.threshold),
-                missing=np.where(ruled, ABSTAIN, vote.missing),
-            )
-        )
-        columns += [step_tree(rule.cuts.tolist(), rule.sides.tolist(), rule.feature) for rule in vote.rules]
-    return told, columns
 
 
 def _without_abstaining(trees: PlainTrees) -> PlainTrees:

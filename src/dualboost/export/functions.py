@@ -1,28 +1,42 @@
 """Trees as truth functions: a bit of the leaf's number, worked out from the leaves to the root for 64 rows at a time.
 
 A tree with two values needs one bit, others the digits of their leaf's number. A split is a choice between the bits of
-its two sides; where these are 0 and 1 it is the answer itself, and where they are alike it is not asked at all.
+its two sides; where these are 0 and 1 it is the answer itself, and where they are alike it is not asked at all. So
+numbers are given in a way that spares choices: as long as there are digits enough, a split has one of its own, below
+it both sides use the same ones, and a side that needs fewer does not mind what the others are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
+from dualboost.export.blocks import Outside
+from dualboost.export.columns import Columns
 from dualboost.export.graph import Graph
-from dualboost.export.questions import Questions, question
+from dualboost.export.questions import ALWAYS, Questions, Rungs, question
 from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["DIGITS", "Functions", "Place", "Tree", "numbered"]
 
 DIGITS = 8  # of a leaf's number at most
-_ANSWERS, _LEVELS = 0, 1  # tables in the graph: the answers and below them the opposite of some, then one a level
+_ANSWERS = 0  # the first table in the graph; then one a level
 Place = tuple[int, int]  # a table, and a row of it
-_NEVER, _ALWAYS = (_ANSWERS, 0), (_ANSWERS, 1)  # no bit is set there, and all are
 Choice = tuple[Place, Place, Place]  # the answer, what counts where it is false, and where it is true
+
+
+class Number(NamedTuple):
+    """Of a leaf: the digits that are 1, and those that are no matter are 0 in `known`."""
+
+    digits: int
+    known: int
+
+    def bit(self, digit: int) -> int | None:
+        return self.digits >> digit & 1 if self.known >> digit & 1 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,31 +45,63 @@ class Tree:
 
     vote: PlainTrees
     root: int
-    number: dict[int, int]
+    digits: int
+    """Of a number; more than DIGITS where a tree has too many leaves."""
+    number: dict[int, Number]
     """Of each leaf; in a tree of two values these are told apart, and no more."""
-    values: list[float]
-    """The value of each number."""
 
     @property
-    def digits(self) -> int:
-        return (len(self.values) - 1).bit_length()
+    def values(self) -> np.ndarray:
+        """The value of each number."""
+        numbers, values = np.arange(1 << self.digits), np.zeros(1 << self.digits)
+        for leaf, own in self.number.items():
+            values[numbers & own.known == own.digits] = self.vote.value[leaf]
+        return values
 
 
 def numbered(vote: PlainTrees, tree: int) -> Tree:
-    """The leaves from left to right, or the two values."""
+    """The two values, or all leaves by as many digits as do not make groups larger."""
+    root = int(vote.roots[tree])
+    leaves = _leaves(vote, root)
+    values = sorted({float(vote.value[leaf]) for leaf in leaves})
+    if len(values) <= 2:
+        two = {leaf: Number(values.index(float(vote.value[leaf])), 1) for leaf in leaves}
+        return Tree(vote, root, len(values) - 1, two)
+    least = _digits_for(len(leaves))
+    if least > DIGITS:
+        return Tree(vote, root, least, {})
+    number = _numbers(vote, root, DIGITS // (DIGITS // least), Number(0, 0))
+    return Tree(vote, root, max(own.known.bit_length() for own in number.values()), number)
+
+
+def _leaves(vote: PlainTrees, root: int) -> list[int]:
+    """From left to right."""
     leaves: list[int] = []
-    open_nodes = [int(vote.roots[tree])]
+    open_nodes = [root]
     while open_nodes:
         node = open_nodes.pop()
         if vote.feature[node] < 0:
             leaves.append(node)
         else:
             open_nodes += [int(vote.right[node]), int(vote.left[node])]
-    each = [float(vote.value[leaf]) for leaf in leaves]
-    values = sorted(set(each))
-    if len(values) > 2:
-        return Tree(vote, int(vote.roots[tree]), {leaf: k for k, leaf in enumerate(leaves)}, each)
-    return Tree(vote, int(vote.roots[tree]), dict(zip(leaves, map(values.index, each), strict=True)), values)
+    return leaves
+
+
+def _digits_for(count: int) -> int:
+    return (count - 1).bit_length()
+
+
+def _numbers(vote: PlainTrees, node: int, digits: int, above: Number) -> dict[int, Number]:
+    """Of the leaves below a node, by the lowest so many digits; the others are given."""
+    if vote.feature[node] < 0:
+        return {node: above}
+    sides = [int(side[node]) for side in (vote.left, vote.right)]
+    if max(_digits_for(len(_leaves(vote, side))) for side in sides) < digits:
+        own = 1 << (digits - 1)
+        left, right = Number(above.digits, above.known | own), Number(above.digits | own, above.known | own)
+        return _numbers(vote, sides[0], digits - 1, left) | _numbers(vote, sides[1], digits - 1, right)
+    known = above.known | ((1 << digits) - 1)
+    return {leaf: Number(above.digits | k, known) for k, leaf in enumerate(_leaves(vote, node))}
 
 
 @dataclass(eq=False)
@@ -63,42 +109,58 @@ class Functions:
     """The choices of some trees, by how many others stand below them, none of them twice."""
 
     questions: Questions
-    negated: list[Place] = field(default_factory=list)
+    asked: dict[Rungs, int] = field(default_factory=dict)
+    """What is needed of the answers, by number."""
     levels: list[list[Choice]] = field(default_factory=list)
     _known: dict[Choice, Place] = field(default_factory=dict)
 
     def digit(self, tree: Tree, digit: int) -> Place:
         """Where this digit of the leaf's number will be found."""
-        return self._at(tree, tree.root, lambda leaf: tree.number[leaf] >> digit & 1)
+        return self._at(tree, tree.root, digit) or self._answer(())
 
-    def _at(self, tree: Tree, node: int, bit: Callable[[int], int]) -> Place:
+    def _at(self, tree: Tree, node: int, digit: int) -> Place | None:
+        """Nothing where the digit is no matter."""
         if tree.vote.feature[node] < 0:
-            return _ALWAYS if bit(node) else _NEVER
-        false, true = (self._at(tree, int(side[node]), bit) for side in (tree.vote.left, tree.vote.right))
-        if false == true:
-            return true
-        answer = _ANSWERS, self.questions.answers[question(tree.vote, node)[0]]
-        choice = answer, false, true
+            bit = tree.number[node].bit(digit)
+            return None if bit is None else self._answer((ALWAYS,) if bit else ())
+        false, true = (self._at(tree, int(side[node]), digit) for side in (tree.vote.left, tree.vote.right))
+        if false is None or true is None or false == true:
+            return true if false is None else false
+        rungs = self.questions.answers[question(tree.vote, node)[0]]
+        never, always = self._answer(()), self._answer((ALWAYS,))
+        if (false, true) == (never, always):
+            return self._answer(rungs)
+        if (false, true) == (always, never):
+            return self._answer(tuple(sorted({*rungs} ^ {ALWAYS})))
+        choice = self._answer(rungs), false, true
         if choice not in self._known:
-            self._known[choice] = answer if (false, true) == (_NEVER, _ALWAYS) else self._new(choice)
+            self._known[choice] = self._new(choice)
         return self._known[choice]
 
-    def _new(self, choice: Choice) -> Place:
-        if choice[1:] == (_ALWAYS, _NEVER):
-            self.negated.append(choice[0])
-            return _ANSWERS, self.questions.count + len(self.negated) - 1
-        level = max(0, *(source + 1 - _LEVELS for source, _ in choice[1:]))
-        if level == len(self.levels):
-            self.levels.append([])
-        self.levels[level].append(choice)
-        return _LEVELS + level, len(self.levels[level]) - 1
+    def _answer(self, rungs: Rungs) -> Place:
+        return _ANSWERS, self.asked.setdefault(rungs, len(self.asked))
 
-    def add(self, graph: Graph, answers: str, wanted: Sequence[Place]) -> str:
+    def _new(self, choice: Choice) -> Place:
+        """The place of a choice is in the table after the later one of its sides."""
+        answer, false, true = choice
+        below = max(false[0], true[0])
+        if below == len(self.levels):
+            self.levels.append([])
+        self.levels[below].append((answer, self._lifted(false, below), self._lifted(true, below)))
+        return below + 1, len(self.levels[below]) - 1
+
+    def _lifted(self, place: Place, table: int) -> Place:
+        """The same in the next table, by a choice between equals: most sides of a level then come from one table."""
+        if place[0] != table - 1:
+            return place
+        equals = self._answer(()), place, place
+        if equals not in self._known:
+            self._known[equals] = self._new(equals)
+        return self._known[equals]
+
+    def add(self, graph: Graph, columns: Columns, outside: Outside, wanted: Sequence[Place]) -> str:
         """The bits at these places, a row each."""
-        if self.negated:
-            opposite = graph.add("BitwiseNot", [_Tables(graph, answers).take(self.negated)])
-            answers = graph.add("Concat", [answers, opposite], {"axis": 0})
-        tables = _Tables(graph, answers)
+        tables = _Tables(graph, *self.questions.add(graph, columns, outside, list(self.asked)))
         for level in self.levels:
             tables.choose(level)
         return tables.take(wanted)
@@ -107,17 +169,17 @@ class Functions:
 class _Tables:
     """The tables of a graph so far; the rows of a level stand in another order, so that they are gathered in runs."""
 
-    def __init__(self, graph: Graph, answers: str) -> None:
+    def __init__(self, graph: Graph, answers: str, rows: np.ndarray) -> None:
         self._graph = graph
         self._names = [answers]
-        self._moved: dict[int, np.ndarray] = {}
+        self._moved = [rows]
 
     def choose(self, level: Sequence[Choice]) -> None:
         order = sorted(range(len(level)), key=lambda k: [source for source, _ in level[k][1:] + level[k][:1]])
         answer, false, true = (self.take([level[k][part] for k in order]) for part in range(3))
         differ = self._graph.add("BitwiseXor", [false, true])
         changed = self._graph.add("BitwiseAnd", [answer, differ])
-        self._moved[len(self._names)] = np.argsort(order)
+        self._moved.append(np.argsort(order))
         self._names.append(self._graph.add("BitwiseXor", [false, changed]))
 
     def take(self, places: Sequence[Place]) -> str:
@@ -126,5 +188,5 @@ class _Tables:
         return parts[0] if len(parts) == 1 else self._graph.add("Concat", parts, {"axis": 0})
 
     def _rows(self, source: int, rows: list[int]) -> str:
-        at = self._moved[source][rows] if source in self._moved else np.array(rows)
+        at = self._moved[source][rows]
         return self._graph.add("Gather", [self._names[source], self._graph.constant(at)], {"axis": 0})

@@ -10,9 +10,9 @@ import numpy as np
 
 from dualboost.export.ensemble import TreeArrays
 
-__all__ = ["INT32", "UINT8", "UINT64", "Graph", "require_onnx"]
+__all__ = ["BOOL", "DOUBLE", "INT32", "UINT8", "UINT64", "Graph", "require_onnx"]
 
-UINT8, INT32, UINT64 = 2, 6, 13  # the numbers of these kinds in ONNX
+UINT8, INT32, BOOL, DOUBLE, UINT64 = 2, 6, 9, 11, 13  # the numbers of these kinds in ONNX
 
 _ML = "ai.onnx.ml"
 _OPSETS = {"": 18, _ML: 5}
@@ -108,16 +108,16 @@ class Graph:
         """A graph for `choose`, which may use the results of this one."""
         return Graph(self._outermost)
 
-    def choose(self, condition: str, true: tuple[Graph, str], false: tuple[Graph, str]) -> str:
-        """The result of one of two graphs, a table of doubles; the other is not computed."""
-        then, otherwise = (graph._as_branch(result) for graph, result in (true, false))
+    def choose(self, condition: str, true: tuple[Graph, str], false: tuple[Graph, str], kind: int = DOUBLE) -> str:
+        """The result of one of two graphs, a table of doubles or other numbers; the other is not computed."""
+        then, otherwise = (graph._as_branch(result, kind=kind) for graph, result in (true, false))
         return self.add("If", [condition], {"then_branch": then, "else_branch": otherwise})
 
     def both(self, condition: str, further: tuple[Graph, str]) -> str:
         """Whether a condition holds and the result of a graph too, which is computed only then."""
         refused = self.branch()
         no = refused.add("Identity", [condition])
-        branches = (graph._as_branch(result, truth=True) for graph, result in (further, (refused, no)))
+        branches = (graph._as_branch(result, kind=BOOL) for graph, result in (further, (refused, no)))
         return self.add("If", [condition], dict(zip(("then_branch", "else_branch"), branches, strict=True)))
 
     def scan(self, numbers: str, body: tuple[Graph, str, str]) -> str:
@@ -125,9 +125,9 @@ class Graph:
         graph, row, result = body
         return self.add("Scan", [numbers], {"num_scan_inputs": 1, "body": graph._as_branch(result, [row])})
 
-    def _as_branch(self, result: str, inputs: list[str] | None = None, truth: bool = False):
+    def _as_branch(self, result: str, inputs: list[str] | None = None, kind: int = DOUBLE):
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
-        told = (kinds.BOOL, [1]) if truth else (kinds.DOUBLE, [None, None])
+        told = kind, [1] if kind == BOOL else [None, None]
         given, output = (
             [helper.make_tensor_value_info(name, kind, shape) for name in names]
             for names, (kind, shape) in ((inputs or [], (kinds.INT64, [1])), ([result], told))

@@ -40,48 +40,33 @@ class Lookup:
     scale: np.ndarray
     """...of which, or of whose signed fourth root, (value - low) * scale is the cell."""
     cuts: np.ndarray
-    """cuts[p, u] has the p-th cut of each cell of a feature, infinity where there is none; one more for NaN."""
+    """cuts[p, u] has the p-th cut of each cell of a feature, infinity where there is none; the last is for NaN."""
     values: np.ndarray
-    """Of each feature, those of all cells below their cuts, then those above the first, then above the second."""
-    counting: bool
-    """Whether each cut adds one to the value."""
+    """Of each feature, those of all cells below their cuts, then those above the first, then above the second. With
+    one cut in a cell: what is above it is below that of the next cell, which has its place already."""
 
     def add(self, graph: Graph, columns: Columns) -> str:
         """The sum over the features, one row."""
-        found = self._found(graph, columns)
+        found = self._gathered(graph, self.values, self.add_steps(graph, columns))
         return graph.add("ReduceSum", [found, graph.constant(np.array([0]))], {"keepdims": 1})
 
-    def each(self, graph: Graph, columns: Columns) -> str:
-        """What each feature says, a row each."""
-        found = self._found(graph, columns)
-        return graph.add("Gather", [found, graph.constant(np.array([0]))], {"axis": 0}) if self._alone else found
-
-    def _found(self, graph: Graph, columns: Columns) -> str:
+    def add_steps(self, graph: Graph, columns: Columns) -> str:
+        """Where among its values each feature is, a row each."""
         x = columns.take(graph, self.features)
-        cell = self._cell(graph, x)
-        above = [graph.add("Less", [self._gathered(graph, cuts, cell), x]) for cuts in self.cuts]
-        if self.counting:
-            # One operation less than to look the step up.
-            base = self._gathered(graph, self.values[:, : self.cuts.shape[2]], cell)
-            return self._plus(graph, base, [graph.add("Cast", [name], {"to": INT32}) for name in above])
-        choices = [graph.constant(np.array(n, dtype=np.int32)) for n in (self.cuts.shape[2], 0)] if above else []
-        step = self._plus(graph, cell, [graph.add("Where", [name, *choices]) for name in above])
-        return self._gathered(graph, self.values, step)
+        step = cell = self._cell(graph, x)
+        for cuts in self.cuts:
+            above = graph.add("Less", [self._gathered(graph, cuts, cell), x])
+            if len(self.cuts) == 1:
+                further = graph.add("Cast", [above], {"to": INT32})
+            else:
+                places = (graph.constant(np.array(n, dtype=np.int32)) for n in (self.cuts.shape[2], 0))
+                further = graph.add("Where", [above, *places])
+            step = graph.add("Add", [step, further])
+        return step
 
     @staticmethod
     def _gathered(graph: Graph, table: np.ndarray, at: str) -> str:
         return graph.add("GatherElements", [graph.constant(table), at], {"axis": 1})
-
-    @staticmethod
-    def _plus(graph: Graph, name: str, others: list[str]) -> str:
-        for other in others:
-            name = graph.add("Add", [name, other])
-        return name
-
-    @property
-    def _alone(self) -> bool:
-        """Whether a second row says nothing and only keeps the first one company."""
-        return len(self.features) == 2 and self.features[0] == self.features[1]
 
     def _cell(self, graph: Graph, x: str) -> str:
         def column(values: np.ndarray) -> str:
@@ -93,7 +78,7 @@ class Lookup:
             place = graph.add("Sub", [graph.add("Mul", [graph.add("Sign", [place]), root]), column(self.low)])
         place = graph.add("Mul", [place, column(self.scale)])
         missing = self.cuts.shape[2] - 1
-        ends = graph.constant(np.zeros(())), graph.constant(np.array(missing - 1.0))
+        ends = graph.constant(np.zeros(())), graph.constant(np.array(missing - 2.0))
         cell = graph.add("Cast", [graph.add("Clip", [place, *ends])], {"to": INT32})
         if not self.lost:
             return cell
@@ -127,20 +112,20 @@ def _lookup(curves: list[Curve], rooted: bool) -> Lookup:
         curves = [*curves, replace(curves[0], cuts=np.empty(0), values=0 * curves[0].values[:1], missing=0)]
     sizes = [(max(_probes(curve, cells, rooted) for curve in curves), cells) for cells in _CELLS]
     probes, cells = min(sizes)  # a second probe costs more than a larger table
-    cuts = np.full((probes, len(curves), cells + 1), np.inf)
-    values = np.empty((len(curves), probes + 1, cells + 1), dtype=curves[0].values.dtype)
+    cuts = np.full((probes, len(curves), cells + 2), np.inf)  # a place after the last cell, and one for NaN
+    values = np.empty((len(curves), probes + 1, cells + 2), dtype=curves[0].values.dtype)
     for u, curve in enumerate(curves):
         cell = _cells(curve, cells, rooted)
-        first = np.searchsorted(cell, np.arange(cells))
+        first = np.searchsorted(cell, np.arange(cells + 1))
         cuts[np.arange(len(cell)) - first[cell], u, cell] = curve.cuts
         steps = first + np.arange(probes + 1)[:, None]  # beyond a cell's own cuts it is never asked
-        values[u, :, :cells] = curve.values[np.minimum(steps, len(curve.cuts))]
-        values[u, :, cells] = curve.missing
+        values[u, :, :-1] = curve.values[np.minimum(steps, len(curve.cuts))]
+        values[u, :, -1] = curve.missing
     centre, low, scale = np.array([_frame(curve, cells, rooted) for curve in curves]).T
     features = np.array([curve.feature for curve in curves])
     lost = any(curve.lost for curve in curves)
-    counting = all(np.all(np.diff(curve.values) == 1) for curve in curves)
-    return Lookup(features, lost, rooted, centre, low, scale, cuts, values.reshape(len(curves), -1), counting)
+    values = values[:, 0] if probes == 1 else values.reshape(len(curves), -1)
+    return Lookup(features, lost, rooted, centre, low, scale, cuts, values)
 
 
 def _probes(curve: Curve, cells: int, rooted: bool) -> int:

@@ -114,13 +114,9 @@ def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
     second = graph.add("Greater", [score, graph.constant(np.array(0.0))])
     if not links:
         return second, score, ""
-    if isinstance(links[0], Sigmoid):
-        return second, score, _sigmoid(graph, scores, links[0].slope * np.array([[-1.0, 1.0]]))
     p = _linked(graph, scores, links[0])
-    # On a line, for onnxruntime takes a column number by number.
-    other = graph.add("Sub", [graph.constant(np.array(1.0)), graph.add("Reshape", [p, line])])
-    column = graph.add("Reshape", [other, graph.constant(np.array([-1, 1]))])
-    return second, score, graph.add("Concat", [column, p], {"axis": 1})
+    both = graph.add("Gemm", [p, graph.constant(np.array([[-1.0, 1.0]])), graph.constant(np.array([[1.0, 0.0]]))])
+    return second, score, both  # 1 - p and p
 
 
 def _several(graph: Graph, scores: str, links: list[Link], count: int) -> tuple[str, str, str]:
@@ -147,15 +143,11 @@ def _first_largest(graph: Graph, votes: str) -> str:
 def _linked(graph: Graph, score: str, link: Link) -> str:
     """A column of scores as a column of probabilities."""
     if isinstance(link, Sigmoid):
-        return _sigmoid(graph, score, np.array([[link.slope]]))
+        # A product of matrices, for onnxruntime leaves out a factor near 1.
+        return graph.add("Sigmoid", [graph.add("MatMul", [score, graph.constant(np.array([[link.slope]]))])])
     if isinstance(link, Steps):
         return _interpolated(graph, score, link)
     raise ValueError(f"ONNX export does not know the link {type(link).__name__}.")
-
-
-def _sigmoid(graph: Graph, score: str, slopes: np.ndarray) -> str:
-    # A product of matrices, for onnxruntime leaves out a factor near 1.
-    return graph.add("Sigmoid", [graph.add("MatMul", [score, graph.constant(slopes)])])
 
 
 def _interpolated(graph: Graph, score: str, link: Steps) -> str:

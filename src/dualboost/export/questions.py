@@ -1,39 +1,38 @@
 """What trees ask, answered for 64 rows at a time: one bit a row, 64 of them in a whole number.
 
-Each row has a code in every column, the number of cuts below its value. One scatter puts the bit of a row where its
-code is, one cumulative sum over the codes then tells for every cut at once which rows lie above. Bits of different rows
-never meet, so there are no carries. The codes of a column add up to the bits of all rows; taken away once, they let one
-sum run over all columns, and none overflows: the sign is the highest bit, and sums of different bits are numbers.
-
-A question is a step function of sides; the rows that it sends right are differences of these sums, one for each run of
-codes. A missing value has the last code of its column.
+Each row has a code in every column, the number of cuts below its value; a missing value has the last one. The rungs of
+`ladders` tell which rows have at least a given code. A question is a step function of sides; the rows that it sends
+right are told by the rungs where its sides change, an odd number of which they have reached. Where sides change often,
+as those of categories do, the answers are looked up for each code instead, and every question has a rung of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
 from dualboost.export.blocks import Outside
-from dualboost.export.codes import add_codes
+from dualboost.export.codes import Steps, add_steps
 from dualboost.export.columns import Columns
-from dualboost.export.curves import Curve
-from dualboost.export.graph import Graph
+from dualboost.export.curves import Curve, finite_cuts
+from dualboost.export.graph import UINT64, Graph
+from dualboost.export.ladders import Ladder, ladders
+from dualboost.export.listed import add_listed
+from dualboost.export.planes import ROWS, add_padding, add_planes
+from dualboost.export.scattered import add_scattered
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
 
-__all__ = ["ROWS", "Key", "Lanes", "Questions", "question"]
-
-ROWS = 64  # in one number
+__all__ = ["ALWAYS", "Key", "Questions", "Rungs", "question"]
 
 Key = tuple[int, bytes, bytes]
-Runs = list[tuple[int, int]]
-_NOWHERE = 0  # the row of the sums where no bit is set
+Rungs = tuple[int, ...]  # what has reached an odd number of them
+ALWAYS = 0  # a rung that every code reaches
 
-_BITS = np.left_shift(np.uint64(1), np.arange(ROWS, dtype=np.uint64)).view(np.int64)
-_LOWEST_BITS = np.append(0, np.cumsum(_BITS))  # so many of them are set
+_MANY = 1280  # rows for which climbing is quicker than scattering
+_OFTEN = 3  # changes of sides a question from which on answers are looked up
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +40,12 @@ class Questions:
     """All different questions of some trees, and the codes that answer them."""
 
     curves: list[Curve]
-    """The row of the sums for each code of a column."""
-    answers: dict[Key, int]
-    """The row where each answer is found, true for right: in the sums themselves, or in the differences below them."""
-    differences: list[np.ndarray]
-    """Tables of these, as runs of the sums: (answer, run, above and not below)."""
+    """The code of each value of a column."""
+    ladders: list[Ladder]
+    listed: dict[int, np.ndarray]
+    """The answers of columns without a ladder: a row a code, a column a question."""
+    answers: dict[Key, Rungs]
+    """True for right."""
 
     @classmethod
     def of(cls, votes: Sequence[PlainTrees]) -> Questions:
@@ -53,71 +53,77 @@ class Questions:
         rules = dict(asked)
         curves = _curves(list(rules.values()))
         known = {curve.feature: curve for curve in curves}
-        runs = {key: _runs(known[rule.feature], rule) for key, rule in rules.items()}
-        answers = {key: own[0][0] for key, own in runs.items() if len(own) == 1 and not own[0][1]}
-        others = sorted((key for key in runs if key not in answers), key=lambda key: len(runs[key]))
-        size = int(curves[-1].missing) + 1
-        answers |= {key: size + row for row, key in enumerate(others)}
-        groups = groupby(others, key=lambda key: len(runs[key]).bit_length())
-        return cls(curves, answers, [_padded([runs[key] for key in group]) for _, group in groups])
-
-    @property
-    def count(self) -> int:
-        """The number of rows of the sums and the differences."""
-        return self.size + sum(map(len, self.differences))
+        right: dict[int, dict[Key, np.ndarray]] = {curve.feature: {} for curve in curves}
+        for key, rule in rules.items():
+            right[rule.feature][key] = _right(known[rule.feature], rule)
+        listed = {feature: np.array([*own.values()]).T for feature, own in right.items() if _changing(own.values())}
+        if len(listed) == len(curves):  # the rungs that every row and no row reaches
+            first = curves[0].feature
+            constant = np.tile([True, False], (len(listed[first]), 1))
+            listed[first] = np.concatenate([constant, listed[first]], axis=1)
+        own = ladders({curve.feature: _codes(curve) for curve in curves if curve.feature not in listed})
+        places = _places(own, listed)
+        answers: dict[Key, Rungs] = {}
+        for feature, keys in right.items():
+            if feature in listed:
+                answers |= {key: (rung,) for key, rung in zip(keys, places[feature][-len(keys) :], strict=True)}
+            else:
+                answers |= {key: _changes(sides, places[feature]) for key, sides in keys.items()}
+        return cls(curves, own, listed, answers)
 
     @property
     def size(self) -> int:
-        """The number of rows of the sums: a column has one of its own before its codes."""
-        return int(self.curves[-1].missing) + 1
+        """The number of rungs."""
+        return sum(ladder.size for ladder in self.ladders) + sum(own.shape[1] for own in self.listed.values())
 
-    def add(self, graph: Graph, columns: Columns, lanes: Lanes) -> str:
-        """The sums and the differences, a number for each 64 rows of X."""
-        # Sliced here: onnxruntime warns of slices of constants that a part of the graph takes from outside.
-        own = np.arange(lanes.most) // ROWS * self.size
-        first = graph.add("Slice", [graph.constant(own.astype(np.int32)), graph.constant(np.array([0])), lanes.rows])
-        cells = graph.add("Add", [add_codes(graph, self.curves, columns), first])
-        cells = graph.add("Reshape", [cells, graph.constant(np.array([-1]))])
-        placed = graph.add("ScatterElements", [lanes.start, cells, lanes.bits], {"axis": 0, "reduction": "add"})
-        placed = graph.add("Reshape", [placed, graph.constant(np.array([-1, self.size]))])
-        turned = graph.add("Transpose", [placed], {"perm": [1, 0]})
-        sums = graph.add("CumSum", [turned, graph.constant(np.array(0))], {"exclusive": 1, "reverse": 1})
-        if not self.differences:
-            return sums
-        return graph.add(
-            "Concat", [sums, *(_difference(graph, sums, table) for table in self.differences)], {"axis": 0}
-        )
+    @property
+    def never(self) -> int:
+        """A rung that no code reaches."""
+        return self.ladders[0].rungs - 1 if self.ladders else ALWAYS + 1
 
-    def lanes(self, outside: Outside) -> Lanes:
-        """What the answers for so many rows have in common."""
+    def add(self, graph: Graph, columns: Columns, outside: Outside, asked: Sequence[Rungs]) -> tuple[str, np.ndarray]:
+        """A table with a number for each 64 rows of X, and the row in it of each that is asked."""
+        rungs = self._add_rungs(graph, columns, outside)
+        rows = np.array([own[0] if own else self.never for own in asked])
+        several = sorted((k for k, own in enumerate(asked) if len(own) > 1), key=lambda k: len(asked[k]))
+        rows[several] = self.size + np.arange(len(several))
+        groups = groupby((asked[k] for k in several), key=lambda own: (len(own) - 1).bit_length())
+        tables = [
+            np.array([[*own, *[self.never] * ((1 << bits) - len(own))] for own in group]) for bits, group in groups
+        ]
+        return _stacked(graph, [rungs, *(_opposed(graph, rungs, table) for table in tables)]), rows
 
-        def first(values: np.ndarray, count: str) -> str:
-            return graph.add("Slice", [graph.constant(values), zero, count])
+    def _add_rungs(self, graph: Graph, columns: Columns, outside: Outside) -> str:
+        padding = add_padding(outside)
+        parts = [
+            steps._replace(at=graph.add("Pad", [steps.at, padding])) for steps in add_steps(graph, self.curves, columns)
+        ]
+        found = []
+        if self.ladders:
+            climbed = _of_features(parts, {curve.feature for curve in self.curves} - self.listed.keys())
+            found.append(self._climbed_or_scattered(graph, climbed, outside))
+        if self.listed:
+            found.append(add_listed(graph, _of_features(parts, self.listed.keys()), self.listed))
+        return _stacked(graph, found)
 
-        graph, rows = outside.graph, outside.rows
-        zero, size, most = graph.constant(np.array([0])), graph.constant(np.array([ROWS])), np.arange(outside.most)
-        numbers = graph.add("Div", [graph.add("Add", [rows, graph.constant(np.array([ROWS - 1]))]), size])
-        left = graph.add("Min", [graph.add("Sub", [rows, first(most[::ROWS, None], numbers)]), size])
-        every = graph.add("Gather", [graph.constant(_LOWEST_BITS), left])
-        before = np.zeros(self.size, dtype=np.int64)
-        before[[curve.values[0] - 1 for curve in self.curves]] = -1
-        line = graph.constant(np.array([-1]))
-        start = graph.add("Reshape", [graph.add("Mul", [graph.constant(before), every]), line])
-        bits = graph.add("Expand", [first(_BITS[most % ROWS], rows), graph.constant(np.array([len(self.curves), 1]))])
-        return Lanes(rows, outside.most, graph.add("Reshape", [bits, line]), start)
+    def _climbed_or_scattered(self, graph: Graph, parts: Sequence[Steps], outside: Outside) -> str:
+        if not outside.few:
+            return self._climbed(graph, parts)
+        many = graph.add("GreaterOrEqual", [outside.rows, graph.constant(np.array([_MANY]))])
+        scattering, climbing = graph.branch(), graph.branch()
+        scattered = add_scattered(scattering, parts, _places(self.ladders, {}), _MANY)
+        return graph.choose(many, (climbing, self._climbed(climbing, parts)), (scattering, scattered), UINT64)
+
+    def _climbed(self, graph: Graph, parts: Sequence[Steps]) -> str:
+        planes = add_planes(graph, parts)
+        return _stacked(graph, [ladder.add(graph, planes) for ladder in self.ladders])
 
 
-@dataclass(frozen=True)
-class Lanes:
-    """Row i is bit i % 64 of number i // 64."""
-
-    rows: str
-    most: int
-    """How many rows there are, and can be."""
-    bits: str
-    """The bit of each row, for all columns."""
-    start: str
-    """The sums, one number after the other, before any bit is set."""
+def _of_features(parts: Sequence[Steps], features: Set[int]) -> list[Steps]:
+    own = [
+        steps._replace(features=np.where(np.isin(steps.features, [*features]), steps.features, -1)) for steps in parts
+    ]
+    return [steps for steps in own if steps.own]
 
 
 def question(vote: PlainTrees, node: int) -> tuple[Key, Rule]:
@@ -135,41 +141,63 @@ def _curves(rules: Sequence[Rule]) -> list[Curve]:
     cuts: dict[int, list[np.ndarray]] = {}
     for rule in rules:
         cuts.setdefault(rule.feature, []).append(rule.cuts)
-    curves, last = [], 0
+    curves = []
     for feature, own in sorted(cuts.items()):
-        known = np.unique(np.concatenate(own))
-        known = known[np.isfinite(known)]
-        codes = np.arange(last + 2, last + 3 + len(known), dtype=np.int32)
-        last = int(codes[-1]) + 1
+        known = finite_cuts(own)
+        codes = np.arange(len(known) + 1, dtype=np.int32)
         lost = any(rule.sides[-1] != ABSTAIN for rule in rules if rule.feature == feature)
-        curves.append(Curve(feature, known, codes, last, lost))
+        curves.append(Curve(feature, known, codes, len(codes), lost))
     return curves
 
 
-def _runs(curve: Curve, rule: Rule) -> Runs:
-    """Above which rows of the sums and not below which ones the right side lies; where trees abstain is no matter."""
-    sides = rule.sides[np.searchsorted(rule.cuts, [*curve.cuts, np.inf, np.nan])]
+def _codes(curve: Curve) -> int:
+    """How many codes the values of a column have."""
+    return len(curve.values) + curve.lost
+
+
+def _places(own: Sequence[Ladder], listed: Mapping[int, np.ndarray]) -> dict[int, range]:
+    """Where the rungs of each feature stand."""
+    counts = [(feature, ladder.rungs) for ladder in own for feature in ladder.features]
+    counts += [(feature, answers.shape[1]) for feature, answers in listed.items()]
+    places, first = {}, 0
+    for feature, count in counts:
+        places[feature] = range(first, first + count)
+        first += count
+    return places
+
+
+def _right(curve: Curve, rule: Rule) -> np.ndarray:
+    """Whether each code of a column goes right; where trees abstain is no matter, and as it was before."""
+    sides = rule.of([*curve.cuts, np.inf, *[np.nan] * curve.lost])
     decided = np.flatnonzero(sides != ABSTAIN)
     if not len(decided):
-        return [(_NOWHERE, _NOWHERE)]
-    right = sides[decided[np.maximum(np.searchsorted(decided, np.arange(len(sides)), side="right") - 1, 0)]] == RIGHT
-    ends = np.flatnonzero(np.diff(np.concatenate([[False], right, [False]]).astype(np.int8)))
-    rows = np.append(np.arange(curve.values[0] - 1, curve.missing), _NOWHERE)[ends]
-    return [(int(above), int(below)) for above, below in rows.reshape(-1, 2)] or [(_NOWHERE, _NOWHERE)]
+        return np.zeros(len(sides), dtype=bool)
+    return sides[decided[np.maximum(np.searchsorted(decided, np.arange(len(sides)), side="right") - 1, 0)]] == RIGHT
 
 
-def _padded(runs: Sequence[Runs]) -> np.ndarray:
-    longest = max(map(len, runs))
-    return np.array([[*own, *[(_NOWHERE, _NOWHERE)] * (longest - len(own))] for own in runs], dtype=np.int64)
+def _changing(answers: Iterable[np.ndarray]) -> bool:
+    """Whether sides change so often that answers are better looked up."""
+    changes = [int(np.count_nonzero(np.diff(right, prepend=False))) for right in answers]
+    return sum(changes) > _OFTEN * max(len(changes), ROWS // 4)
 
 
-def _difference(graph: Graph, sums: str, table: np.ndarray) -> str:
-    single = table.shape[1] == 1
-    sides = np.moveaxis(table[:, 0] if single else table, -1, 0)
-    above, below = (graph.add("Gather", [sums, graph.constant(side)], {"axis": 0}) for side in sides)
-    runs = graph.add("Sub", [above, below])
-    if single:
-        return runs
-    # `ReduceSum` of onnxruntime rounds whole numbers to doubles.
-    sums = graph.add("CumSum", [runs, graph.constant(np.array(1))])
-    return graph.add("Gather", [sums, graph.constant(np.array(-1))], {"axis": 1})
+def _changes(right: np.ndarray, own: range) -> Rungs:
+    """The rungs with which the right side begins or ends."""
+    changes = np.flatnonzero(np.diff(right, prepend=False))
+    return tuple(np.where(changes > 0, own.start + changes, ALWAYS).tolist())
+
+
+def _opposed(graph: Graph, rungs: str, table: np.ndarray) -> str:
+    """What has reached an odd number of the rungs in each row of a table, as many as a power of two."""
+    odd, axis = rungs, 0
+    while table.shape[-1] > 1:
+        halves = np.split(table, 2, axis=-1)
+        last = halves[0].shape[-1] == 1
+        pair = [graph.constant(half[..., 0] if last else half) for half in halves]
+        odd = graph.add("BitwiseXor", [graph.add("Gather", [odd, half], {"axis": axis}) for half in pair])
+        axis, table = 1, np.arange(halves[0].shape[-1])
+    return odd
+
+
+def _stacked(graph: Graph, parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else graph.add("Concat", parts, {"axis": 0})

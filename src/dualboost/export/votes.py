@@ -12,10 +12,10 @@ from dualboost.export.bits import by_size, counted_trees
 from dualboost.export.blocks import BlockSums, add_block, add_blocks, add_fits, add_many
 from dualboost.export.columns import add_columns
 from dualboost.export.curves import Curve, curves_and_trees
-from dualboost.export.ensemble import tree_arrays, with_columns
+from dualboost.export.ensemble import tree_arrays
 from dualboost.export.graph import Graph
 from dualboost.export.lookup import add_curves, lookups
-from dualboost.export.small import small_trees
+from dualboost.export.sides import add_sides
 from dualboost.inspection.as_trees import step_tree
 from dualboost.inspection.trees import RIGHT, PlainTrees
 
@@ -32,7 +32,7 @@ def add_votes(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str
         used = np.unique([feature for own in tables for table in own for feature in table.features])
         sums.append(add_curves(graph, tables, add_columns(graph, used, n_features)))
     if any(map(len, small)):
-        sums.append(_Ways(small, small_trees(small) or counted_trees(small), n_features).add(graph))
+        sums.append(_Ways(small, counted_trees(small), n_features).add(graph))
     if any(map(len, large)) or not sums:
         sums.append(_walked(graph, large, n_features))
     bases = np.array([[_constant(vote) for vote in votes]])
@@ -50,34 +50,35 @@ class _Ways:
     def add(self, graph: Graph) -> str:
         """The sums, by the quickest way; where the rows fit in one block, a single decision leads there."""
         abstaining = Abstaining.of(self.trees, self.n_features)
-        many = add_many(graph, self.sums, self.trees)
-        some_abstain = abstaining.anywhere(graph, many)
-        at_once = graph.add("And", [many, add_fits(graph, self.sums)])
+        some_abstain = abstaining.anywhere(graph, self._many)
+        at_once = add_fits(graph, self.sums, self.trees)
         if not some_abstain:
-            return self._choose(graph, at_once, lambda others: self._without(others, many))
+            return self._choose(graph, at_once, self._without)
         at_once = graph.add("And", [at_once, graph.add("Not", [some_abstain])])
-        return self._choose(graph, at_once, lambda others: self._with(others, abstaining, (some_abstain, many)))
+        return self._choose(graph, at_once, lambda others: self._with(others, abstaining, some_abstain))
+
+    def _many(self, graph: Graph) -> str:
+        return add_many(graph, self.sums, self.trees)
 
     def _choose(self, graph: Graph, at_once: str, otherwise: Callable[[Graph], str]) -> str:
         block, others = graph.branch(), graph.branch()
         return graph.choose(at_once, (block, add_block(block, self.sums, self.n_features)), (others, otherwise(others)))
 
-    def _with(self, graph: Graph, abstaining: Abstaining, conditions: tuple[str, str]) -> str:
-        some_abstain, many = conditions
+    def _with(self, graph: Graph, abstaining: Abstaining, some_abstain: str) -> str:
         some, none = graph.branch(), graph.branch()
-        return graph.choose(
-            some_abstain, (some, self._patched(some, abstaining, many)), (none, self._without(none, many))
-        )
+        return graph.choose(some_abstain, (some, self._patched(some, abstaining)), (none, self._without(none)))
 
-    def _without(self, graph: Graph, many: str) -> str:
+    def _without(self, graph: Graph) -> str:
         """No tree abstains from a missing value, so walks are shorter."""
         counting, walking = graph.branch(), graph.branch()
         decided = [replace(vote, missing=np.where(vote.abstains, RIGHT, vote.missing)) for vote in self.trees]
         counted = add_blocks(counting, self.sums, self.n_features)
-        return graph.choose(many, (counting, counted), (walking, _walked(walking, decided, self.n_features)))
+        walked = _walked(walking, decided, self.n_features)
+        return graph.choose(self._many(graph), (counting, counted), (walking, walked))
 
-    def _patched(self, graph: Graph, abstaining: Abstaining, many: str) -> str:
+    def _patched(self, graph: Graph, abstaining: Abstaining) -> str:
         """The rows from which trees abstain are walked, or all if they are few; the others are as ever."""
+        many = self._many(graph)
         chosen = graph.add("Or", [abstaining.rows(graph), graph.add("Not", [many])])
         places = graph.add("Transpose", [graph.add("NonZero", [chosen])], {"perm": [1, 0]})
         line = graph.add("Reshape", [places, graph.constant(np.array([-1]))])
@@ -108,7 +109,5 @@ def _constant(vote: PlainTrees) -> float:
 
 
 def _walked(graph: Graph, trees: Sequence[PlainTrees], n_features: int, X: str = "X") -> str:
-    told, sides = with_columns(trees, n_features)
-    if sides:
-        X = graph.add("Concat", [X, graph.trees(X, tree_arrays(sides), len(sides))], {"axis": 1})
-    return graph.trees(X, tree_arrays(told), len(told))
+    told, wide = add_sides(graph, trees, n_features, X)
+    return graph.trees(wide, tree_arrays(told), len(told))

@@ -51,6 +51,11 @@ def of_a_frame():
     return margin().fit(frame, (frame["größe"] > 0) | (frame["Stadt"] == "Oslo")), frame.astype({"Stadt": str})
 
 
+def one_coded(rows: np.ndarray) -> np.ndarray:
+    """Categories in the last column alone: some trees split them, others do not."""
+    return np.column_stack([rows[:, :3], coded(rows[:, 3])])
+
+
 CASES = {
     **{kind: lambda kind=kind: (small(kind).fit(X, Y), X) for kind in MODELS},
     "three": lambda: (margin().fit(X, THREE), X),
@@ -74,6 +79,16 @@ CASES = {
         bits(WHOLE),
     ),
     "frame": of_a_frame,
+    "rounds-of-trees": lambda: (small("AdaBoostClassifier", learner=Trees(2)).fit(X, Y), X),
+    "rounds-of-categories": lambda: (
+        small("AdaBoostClassifier", learner=Trees(2, categorical=(3,))).fit(one_coded(X), Y),
+        one_coded(X),
+    ),
+    "rounds-of-a-union": lambda: (
+        small("LogisticBoostClassifier", learner=Union((Trees(2), Words()))).fit(counts(WHOLE), Y),
+        counts(WHOLE),
+    ),
+    "rounds-of-three": lambda: (small("AdaBoostClassifier").fit(X, THREE), X),
     "monotone": lambda: (margin(learner=Stumps(monotone=((0, 1),))).fit(X, Y), X),
 }
 
@@ -94,6 +109,8 @@ def write(name: str) -> None:
         "labels": model.predict(rows).tolist(),
         "probabilities": model.predict_proba(rows).tolist(),
     }
+    if hasattr(model, "staged_decision_function"):
+        said["stages"] = [scores.tolist() for scores in model.staged_decision_function(rows)]
     save_model(model, path)
     path.with_suffix(".json").write_text(json.dumps(said), "utf-8")
 

@@ -35,10 +35,11 @@ from dualboost.learners.union import SumScores
 from dualboost.learners.words import WordScores
 from dualboost.storage.container import DamagedFile, read, write
 from dualboost.storage.records import decode, encode
+from dualboost.storage.state import BROKEN
 
 __all__ = ["load_model", "load_notes", "save_model"]
 
-_FORMAT, _VERSION = "dualboost model", 2
+_FORMAT, _VERSION = "dualboost model", 3
 _PREDICTORS = (
     StumpScores,
     MatrixScores,
@@ -136,9 +137,9 @@ def load_model(path: str | os.PathLike, *, max_bytes: int = 1 << 30) -> BoostedC
     header, arrays = read(path, max_bytes)
     _check_version(header, path)
     try:
-        model = decode(header["model"], arrays, TYPES)
-        _check(model)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        model = decode(header["model"], arrays, TYPES, max_bytes)
+        _check(model, max_bytes)
+    except BROKEN as error:
         raise DamagedFile(f"{path} does not hold a model of this version: {error}.") from error
     return model
 
@@ -182,14 +183,33 @@ def _check_version(header: dict[str, Any], path) -> None:
         raise ValueError(f"{path} was made by a newer dualboost (format {version}): upgrade dualboost to read it.")
 
 
-def _check(model: BoostedClassifier) -> None:
-    """A fitted classifier whose tables the kernels accept."""
-    if type(model) not in MODELS.values() or len(model.classes_) < 2:
+def _check(model: BoostedClassifier, max_bytes: int) -> None:
+    """A fitted classifier whose tables the kernels accept, and that has an answer for a row."""
+    if type(model) not in MODELS.values() or not _are_labels(model.classes_):
         raise ValueError("it is no classifier")
     parts = getattr(model, "estimators_", [model])
     if len(parts) not in (1, len(model.classes_)):
         raise ValueError("it does not have a model for each class")
-    for part in parts:
-        if not isinstance(part.predictor_, _PREDICTORS):
-            raise ValueError("its predictor is of an unknown kind")
-        part.predictor_.scores(np.zeros((1, model.n_features_in_)))
+    if any(not isinstance(vote, _PREDICTORS) for part in parts for vote in (part.predictor_, *_members(part))):
+        raise ValueError("its predictor is of an unknown kind")
+    if 8 * model.n_features_in_ > max_bytes:
+        raise ValueError(f"a row of {model.n_features_in_:,} features takes more than max_bytes")
+    _check_answer(model, np.zeros((1, model.n_features_in_)))
+
+
+def _members(model: BoostedClassifier) -> list[Any]:
+    """The hypotheses of its rounds, where it keeps them."""
+    return getattr(model, "members_", [])
+
+
+def _are_labels(classes: Any) -> bool:
+    return isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2
+
+
+def _check_answer(model: BoostedClassifier, row: np.ndarray) -> None:
+    """As `predict` and `predict_proba` find it."""
+    votes = model._votes(row) if hasattr(model, "estimators_") else model._scores(row)
+    if votes.shape != ((1,) if len(model.classes_) == 2 else (1, len(model.classes_))):
+        raise ValueError("it does not have a vote for each class")
+    if hasattr(model, "predict_proba") and not np.all(np.isfinite(model._chances(votes))):
+        raise ValueError("its probabilities are no numbers")

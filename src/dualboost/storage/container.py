@@ -117,7 +117,11 @@ def read(path: str | os.PathLike, max_bytes: int) -> tuple[dict[str, Any], dict[
             _check_entries(file, max_bytes)
             header = _header(file)
             together = _content(file, _TOGETHER) if _TOGETHER in file.namelist() else b""
-            arrays = {name: _array(file, name, entry, together) for name, entry in header["arrays"].items()}
+            sizes = {name: _size(name, entry) for name, entry in header["arrays"].items()}
+            _check_small(sizes, header["arrays"], together)
+            arrays = {
+                name: _array(file, name, entry, sizes[name], together) for name, entry in header["arrays"].items()
+            }
             _check_nothing_else(file, header["arrays"])
     except DamagedFile:
         raise
@@ -172,11 +176,22 @@ def _no_constant(name: str):
     raise DamagedFile(f"The header of the model file holds {name}, which we never write.")
 
 
-def _array(file: zipfile.ZipFile, name: str, entry: dict[str, Any], together: bytes) -> np.ndarray:
+def _check_small(sizes: dict[str, int], index: dict[str, Any], together: bytes) -> None:
+    """Arrays that all lay claim to the same bytes would take many times the memory that was counted."""
+    if sum(size for name, size in sizes.items() if "at" in index[name]) > len(together):
+        raise DamagedFile("The small arrays of the model file overlap; take it from its source again.")
+
+
+def _size(name: str, entry: dict[str, Any]) -> int:
+    """In bytes, as the header has it."""
     kind, shape = entry["dtype"], entry["shape"]
     if kind not in _KINDS or not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape):
         raise DamagedFile(f"The array {name!r} of the model file has a type or shape that we never write.")
-    size = prod(shape) * np.dtype(kind).itemsize
+    return prod(shape) * np.dtype(kind).itemsize
+
+
+def _array(file: zipfile.ZipFile, name: str, entry: dict[str, Any], size: int, together: bytes) -> np.ndarray:
+    kind, shape = entry["dtype"], entry["shape"]
     data = _slice(together, name, entry["at"], size) if "at" in entry else _content(file, name)
     if _digest(data) != entry["sha256"]:
         raise DamagedFile(f"The array {name!r} of the model file was changed after it was written.")

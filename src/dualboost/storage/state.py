@@ -35,7 +35,7 @@ _HYPOTHESES = (LeafTree, Mixture)
 TYPES: dict[str, type] = {kind.__name__: kind for kind in (Best, Pool, *_MEMORIES, *_HYPOTHESES)}
 """What a state is made of, besides numbers, strings, tuples and arrays. A booster's own memory is added here."""
 
-BROKEN = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+BROKEN = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 """What decoding raises where the code is none of ours."""
 
 

@@ -21,6 +21,7 @@ from dualboost.learners.categories import Categories, category_bins, without_fea
 from dualboost.learners.stumps import StumpScores
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
+from dualboost.sets import Capped
 
 
 def data(rng, m: int, n: int, categories: int, missing: float = 0.0):
@@ -277,6 +278,26 @@ def test_compiled_rounds_have_the_bits_of_single_ones(m, set_name):
         shown = np.concatenate([getattr(burst, name) for burst in bursts])
         assert shown.tolist() == [getattr(before.best, now) for before, _ in seen[:30]]
     np.testing.assert_allclose(many.oracle.margins(state.pool.keys[: len(state.w)], state.w), state.z, atol=1e-12)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 40), st.integers(1, 3))
+def test_in_compiled_rounds_stumps_and_subsets_tie_as_in_single_ones(seed, m, n):
+    """Two-valued columns, each also as categories: every stump has its twin, and columns repeat."""
+    rng = np.random.default_rng(seed)
+    X = np.tile(rng.integers(0, 2, (m, n)), 4).astype(float)
+    X[:, -1] = rng.integers(0, 4, m)
+    y = rng.choice([-1, 1], m).astype(np.int8)
+
+    def game() -> Game:
+        rows = Rows.of(m)
+        oracle = Stumps(categorical=tuple(range(2 * n, 4 * n))).bind(X, y, rows)
+        return Game(SoftMargin(Capped(nu=0.5)).bind(rows), oracle, rows, tol=1e-6)
+
+    one, many = game(), game()
+    single = list(islice(rounds(one, Corrective()), 13))[-1][0]
+    state = Corrective().burst(many, Corrective().start(many), 12).state
+    assert state.t == single.t and state.pool.keys == single.pool.keys[: len(state.pool.keys)]
+    assert all(np.array_equal(getattr(state, name), getattr(single, name)) for name in ("w", "z", "d"))
 
 
 def test_eight_fits_at_once():

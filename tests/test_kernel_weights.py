@@ -220,6 +220,23 @@ def test_entropic_order_of_rows_is_no_trouble(order):
             assert_entropic_optimal(d, level, z, eta, caps, ZERO)
 
 
+@pytest.mark.parametrize("seed", [2391, 7331, 17360, 0, 1])
+@pytest.mark.parametrize("eta", [1800.0, 1e6])
+def test_entropic_where_caps_add_up_to_one_but_for_rounding(seed, eta):
+    """All weight is on rows at their caps, the next row is out of sight: the first three sums are not quite one."""
+    rng = np.random.default_rng(seed)
+    units = int(rng.integers(7, 60))
+    low = []
+    while sum(low) < units:
+        low.append(int(min(rng.integers(1, 3), units - sum(low))))
+    caps = np.concatenate([low, rng.integers(1, 3, int(rng.integers(3, 40)))]) / units
+    z = np.where(np.arange(len(caps)) < len(low), -1.0, 1.0)
+    z[: len(low)] += rng.choice([0, 2e-16, 0.6], len(low))
+    out = np.empty(len(z))
+    kernels.entropic(z, eta, caps, np.zeros(len(z)), 0.0, out, 1)
+    np.testing.assert_allclose(out, np.where(z < 0, caps, 0.0), rtol=0, atol=1e-14)
+
+
 def test_entropic_without_caps_is_a_stable_softmax():
     z = np.array([1e5, -1e5, -1e5 + 1e-3, 0.0])
     for caps in (np.array([1.0]), np.array([7.0]), np.array([1e300]), np.full(4, 3.0)):

@@ -16,6 +16,7 @@ from dualboost import (
     save_model,
 )
 from dualboost.learners import Stumps, Union, Words
+from dualboost.learners.words import WordScores
 from dualboost.rows import Rows
 
 GOOD, BAD, NEUTRAL = ["good", "fine", "great"], ["bad", "dull", "poor"], ["film", "plot", "actor", "scene", "light"]
@@ -93,6 +94,16 @@ def test_a_million_columns(learner):
 def test_wrong_levels_are_refused(levels):
     with pytest.raises(ValueError, match=r"^levels must be different numbers of at least 0"):
         Words(levels)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 16, 17])
+def test_few_rows_are_told_by_the_same_bits(rows):
+    rng = np.random.default_rng(0)
+    scores = WordScores(0.1, np.array([0.0, 2.0]), rng.normal(size=(2, 300)))
+    X = rng.poisson(0.4, (rows, 300)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[: rows // 2, :] = 0
+    assert scores.scores(X).tobytes() == scores.scores(sp.csr_array(X)).tobytes()
 
 
 def test_words_need_labels():

@@ -1,6 +1,8 @@
 // What all kernels share: array types checked at the boundary, deterministic parallel chunks, a fast exponential.
 #pragma once
 
+#include "breakable.hpp"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -54,7 +56,10 @@ template <class Work> void parallel(int64_t count, int threads, const Work &work
     std::exception_ptr error;
     auto drain = [&] {
         try {
-            for (int64_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(k);
+            for (int64_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+                work(k);
+                Breakable::look_up();
+            }
         } catch (...) {
             next.store(count, std::memory_order_relaxed);
             if (!failed.exchange(true)) error = std::current_exception();

@@ -55,19 +55,29 @@ struct JointSearch {
         if (subsets) subsets->forget_loaded();
     }
 
+    // Subsets first: one sum settles a column of them, and what they reach spares stumps many.
     JointAnswer best_loaded(int threads) const {
-        BestStump stump = stumps->best_loaded(threads);
-        if (!subsets) return {{stump.stump}, stump.edge, stump.bound};
+        if (!subsets) return answer_of(*stumps->best_loaded(threads));
         BestSubset subset = subsets->best_loaded(threads);
-        double bound = std::max(stump.bound, subset.bound);
-        if (stump_wins(stump.edge, subset.edge)) return {{stump.stump}, stump.edge, bound};
-        return {{{subset.feature, -1, 0}, subset.mask}, subset.edge, bound};
+        // Below this no stump wins or ties, nor decides a tie between those that do.
+        double least = std::max(std::fabs(subset.edge) - 4 * kJointTie, 0.0);
+        std::optional<BestStump> stump = stumps->best_loaded(threads, least);
+        if (!stump) return answer_of(subset);
+        JointAnswer answer = stump_wins(stump->edge, subset.edge) ? answer_of(*stump) : answer_of(subset);
+        answer.bound = std::max(stump->bound, subset.bound);
+        return answer;
     }
 
     void column(const Chosen &chosen, int64_t begin, int64_t end, int8_t *out) const {
         if (chosen.subset())
             subset_column(subsets->layout(), chosen.stump.feature, chosen.mask.data(), begin, end, out);
         else stump_column(layout(), chosen.stump, begin, end, out);
+    }
+
+private:
+    static JointAnswer answer_of(const BestStump &best) { return {{best.stump}, best.edge, best.bound}; }
+    static JointAnswer answer_of(const BestSubset &best) {
+        return {{{best.feature, -1, 0}, best.mask}, best.edge, best.bound};
     }
 };
 

@@ -1,47 +1,99 @@
-// A finished vote of real-valued trees on raw values: numbers are compared, categories are coded and looked up in
-// masks.
-#include "code_mask.hpp"
-#include "search.hpp"
+// A finished vote of real-valued trees on raw values. A few rows are walked: numbers are compared, categories are coded
+// and looked up in masks. Many rows are coded in blocks, on which all splits work at once.
+#include "leaf_blocks.hpp"
+#include "row_codes.hpp"
+
+#include <map>
+#include <mutex>
 
 namespace dualboost {
 
 namespace {
-
-// The categories of one column, ascending, with the code of each. What is none of them counts as missing.
-class CategoryCodes {
-public:
-    CategoryCodes(const double *names, const uint8_t *codes, int64_t count)
-        : names_(names, names + count), codes_(codes, codes + count) {
-        for (size_t k = 0; k < names_.size(); ++k)
-            require(
-                names_[k] >= (k ? names_[k - 1] + 1 : 0.0) && names_[k] < kMost && names_[k] == std::floor(names_[k]),
-                "Categories must be whole numbers from 0 on that ascend.");
-        if (names_.empty() || names_.back() >= kTable) return;
-        table_.assign(static_cast<size_t>(names_.back()) + 1, kMissing);
-        for (size_t k = 0; k < names_.size(); ++k) table_[static_cast<size_t>(names_[k])] = codes_[k];
-    }
-
-    uint8_t code(double x) const {
-        if (names_.empty() || !(x >= 0 && x <= names_.back())) return kMissing;
-        if (!table_.empty()) {
-            auto whole = static_cast<size_t>(x);
-            return static_cast<double>(whole) == x ? table_[whole] : kMissing;
-        }
-        auto found = std::lower_bound(names_.begin(), names_.end(), x);
-        return *found == x ? codes_[static_cast<size_t>(found - names_.begin())] : kMissing;
-    }
-
-private:
-    static constexpr double kMost = 2147483648.0, kTable = 4096;  // below kTable, a table takes the place of a search
-    std::vector<double> names_;
-    std::vector<uint8_t> codes_, table_;
-};
 
 struct RawNode {
     double number;  // the threshold of a split, the value of a leaf
     int32_t feature, left, right;
     int32_t mask = -1;  // of a split of categories, whose feature is the place of its column among those
     uint8_t missing_right;
+};
+
+// The same trees for blocks of rows.
+class LeafBlocks {
+public:
+    // Of no use where a column has too many thresholds for a byte, or a tree too many leaves.
+    LeafBlocks(const std::vector<RawNode> &nodes, const std::vector<int64_t> &roots, const NamedColumns &named)
+        : nodes_(nodes) {
+        useful_ = find_columns(named) &&
+                  std::all_of(roots.begin(), roots.end(), [this](int64_t root) { return add_tree(root); });
+    }
+
+    bool useful() const { return useful_; }
+    const CodedColumns &columns() const { return columns_; }
+    const std::vector<LeafProgram> &trees() const { return trees_; }
+
+private:
+    const std::vector<RawNode> &nodes_;
+    bool useful_;
+    CodedColumns columns_;
+    std::map<int32_t, size_t> numbers_, names_;  // the place of the column of a feature, and of one with categories
+    std::vector<LeafProgram> trees_;
+
+    bool find_columns(const NamedColumns &named) {
+        std::map<int32_t, std::vector<double>> cuts;
+        for (const RawNode &node : nodes_) {
+            if (node.feature < 0) continue;
+            if (node.mask >= 0) names_.emplace(node.feature, 0);
+            else if (node.number == std::numeric_limits<double>::infinity()) cuts[node.feature];
+            else cuts[node.feature].push_back(node.number);
+        }
+        for (auto &[feature, own] : cuts) {
+            if (!std::all_of(own.begin(), own.end(), [](double cut) { return std::isfinite(cut); })) return false;
+            std::sort(own.begin(), own.end());
+            own.erase(std::unique(own.begin(), own.end()), own.end());
+            if (own.size() > kMaxCuts) return false;
+            numbers_[feature] = columns_.size();
+            columns_.push_back({feature, own});
+        }
+        for (auto &[place, column] : names_) {
+            column = columns_.size();
+            auto c = static_cast<size_t>(place);
+            columns_.push_back({named.columns[c], {}, named.categories[c]});
+        }
+        return true;
+    }
+
+    bool add_tree(int64_t root) {
+        trees_.emplace_back();
+        return add_side(root, trees_.back()) != kTooMany;
+    }
+
+    static constexpr int32_t kSplit = -1, kTooMany = -2;
+
+    // The number of the leaf, or kSplit after the splits of this side are listed. Files may hold anything: as soon as
+    // there are more than a tree can have here, the rest is not looked at.
+    int32_t add_side(int64_t at, LeafProgram &tree, size_t above = 0) {
+        const RawNode &node = nodes_[static_cast<size_t>(at)];
+        if (node.feature < 0) {
+            if (tree.values.size() == kMostLeaves) return kTooMany;
+            tree.values.push_back(node.number);
+            return static_cast<int32_t>(tree.values.size()) - 1;
+        }
+        if (above == kMostLeaves) return kTooMany;
+        int32_t left = add_side(node.left, tree, above + 1);
+        int32_t right = left == kTooMany ? kTooMany : add_side(node.right, tree, above + 1);
+        if (right == kTooMany) return kTooMany;
+        tree.splits.push_back(split(node, left, right));
+        return kSplit;
+    }
+
+    LeafSplit split(const RawNode &node, int32_t left, int32_t right) const {
+        auto last = static_cast<uint8_t>(node.missing_right ? kMissing : kMissing - 1);
+        if (node.mask >= 0) return {names_.at(node.feature), 0, last, node.mask, left, right};
+        size_t column = numbers_.at(node.feature);
+        const std::vector<double> &cuts = columns_[column].cuts;
+        auto cut = std::lower_bound(cuts.begin(), cuts.end(), node.number) - cuts.begin();
+        return {column, static_cast<uint8_t>(cut), last, -1, left, right};
+    }
 };
 
 // A vote of trees, checked once for many calls.
@@ -76,10 +128,11 @@ public:
     // of column columns[c] are names[start[c]] to names[start[c + 1]].
     void add_categories(const Ints &mask, const Grid<const uint8_t> &masks, const Ints &columns, const Longs &start,
                         const Doubles &names, const Bytes &codes) {
-        require(columns_.empty() && masks_.empty(), "The categories of these trees are known already.");
+        require(named_.empty() && masks_.empty(), "The categories of these trees are known already.");
         require(mask.shape(0) == nodes_.size(), "mask must have one entry per node.");
         require(masks.shape(1) == sizeof(CodeMask), "masks must have 32 bytes each.");
-        add_columns(columns, start, names, codes);
+        named_ = NamedColumns(columns, start, names, codes);
+        if (!named_.empty()) last_ = std::max(last_, named_.columns.back());
         for (size_t k = 0; k < nodes_.size(); ++k) {
             int32_t number = mask.data()[k];
             require(number >= -1 && number < static_cast<int64_t>(masks.shape(0)),
@@ -88,50 +141,72 @@ public:
         }
     }
 
-    void scores(const Grid<const double> &X, const Vector<double> &out, int threads) const {
-        auto rows = static_cast<int64_t>(X.shape(0)), features = static_cast<int64_t>(X.shape(1));
-        require(last_ < features, "A tree splits a feature that X does not have.");
-        require(static_cast<int64_t>(out.shape(0)) == rows && threads >= 1, "out must have one entry per row of X");
+    void scores(const AnyMatrix &array, const Vector<double> &out, int threads) const {
+        Matrix x = view(array);
+        require(last_ < x.columns, "A tree splits a feature that X does not have.");
+        require(static_cast<int64_t>(out.shape(0)) == x.rows && threads >= 1, "out must have one entry per row of X");
         nb::gil_scoped_release release;
-        parallel(chunk_count(rows), rows < kChunk ? 1 : threads, [&](int64_t chunk) {
-            std::vector<uint8_t> codes(columns_.size());
-            for (int64_t i = chunk * kChunk; i < std::min(rows, (chunk + 1) * kChunk); ++i)
-                out.data()[i] = score(X.data() + i * features, codes.data());
-        });
+        if (x.rows > kFew && blocks().useful()) score_blocks(x, out.data(), threads);
+        else over_chunks(x.rows, threads, [&](int64_t begin, int64_t end) { walk(x, begin, end, out.data()); });
     }
 
 private:
+    static constexpr int64_t kFew = 16;  // rows for which blocks do not pay
+
     std::vector<int64_t> roots_;
     std::vector<RawNode> nodes_;
     std::vector<CodeMask> masks_;  // with the side of missing values
-    std::vector<int32_t> columns_;
-    std::vector<CategoryCodes> categories_;
+    NamedColumns named_;
     int32_t last_ = -1;  // the largest feature
+    mutable std::once_flag asked_;
+    mutable std::optional<LeafBlocks> blocks_;
 
-    void add_columns(const Ints &columns, const Longs &start, const Doubles &names, const Bytes &codes) {
-        size_t count = columns.shape(0);
-        require(start.shape(0) == count + 1 && start.data()[0] == 0 &&
-                    std::is_sorted(start.data(), start.data() + count + 1) &&
-                    start.data()[count] == static_cast<int64_t>(names.shape(0)) && codes.shape(0) == names.shape(0),
-                "The categories do not fit to their columns.");
-        for (size_t c = 0; c < count; ++c) {
-            int64_t first = start.data()[c];
-            require(columns.data()[c] >= (c ? columns.data()[c - 1] + 1 : 0), "The columns of categories must ascend.");
-            categories_.emplace_back(names.data() + first, codes.data() + first, start.data()[c + 1] - first);
-            last_ = std::max(last_, columns.data()[c]);
+    // Made where they are first needed: a single row has no use for them.
+    const LeafBlocks &blocks() const {
+        std::call_once(asked_, [this] { blocks_.emplace(nodes_, roots_, named_); });
+        return *blocks_;
+    }
+
+    template <class Work> static void over_chunks(int64_t rows, int threads, const Work &work) {
+        parallel(chunk_count(rows), threads,
+                 [&](int64_t chunk) { work(chunk * kChunk, std::min(rows, (chunk + 1) * kChunk)); });
+    }
+
+    // Tree by tree, as walks add them up: the bits do not depend on the way.
+    void score_blocks(const Matrix &x, double *out, int threads) const {
+        const LeafBlocks &ready = blocks();
+        DenseCodes coded(ready.columns(), x);
+        std::fill(out, out + x.rows, 0.0);
+        over_chunks(x.rows, threads, [&](int64_t begin, int64_t end) {
+            BlockLeaves leaves(masks_);
+            std::vector<uint8_t> room(ready.columns().size() * kLeafBlock);
+            std::vector<const uint8_t *> codes;
+            for (size_t u = 0; u < ready.columns().size(); ++u) codes.push_back(room.data() + u * kLeafBlock);
+            for (; begin < end; begin += kLeafBlock) {
+                int n = static_cast<int>(std::min<int64_t>(kLeafBlock, end - begin));
+                coded.read(begin, n, [&](size_t u) { return room.data() + u * kLeafBlock; });
+                for (const LeafProgram &tree : ready.trees()) leaves.add(tree, codes.data(), n, out + begin);
+            }
+        });
+    }
+
+    void walk(const Matrix &x, int64_t begin, int64_t end, double *out) const {
+        std::vector<uint8_t> codes(named_.columns.size());
+        std::vector<double> row(static_cast<size_t>(last_) + 1);
+        for (int64_t i = begin; i < end; ++i) {
+            for (int64_t j = 0; j <= last_; ++j) row[static_cast<size_t>(j)] = value_at(x, i, j);
+            out[i] = score(row.data(), codes.data());
         }
-        columns_.assign(columns.data(), columns.data() + count);
     }
 
     void add_mask(RawNode &node, const uint8_t *bytes) {
-        auto column = std::lower_bound(columns_.begin(), columns_.end(), node.feature);
-        require(node.feature >= 0 && column != columns_.end() && *column == node.feature,
+        require(node.feature >= 0 && named_.find(node.feature),
                 "A split has a mask, and its column holds no categories.");
         CodeMask mask;
         std::copy_n(bytes, sizeof(CodeMask), mask.begin());
         take_out(mask, kMissing);
         put_if(mask, kMissing, node.missing_right != 0);
-        node.feature = static_cast<int32_t>(column - columns_.begin());
+        node.feature = static_cast<int32_t>(named_.find(node.feature) - named_.categories.data());
         node.mask = static_cast<int32_t>(masks_.size());
         masks_.push_back(mask);
     }
@@ -143,7 +218,7 @@ private:
     }
 
     double score(const double *x, uint8_t *codes) const {
-        for (size_t c = 0; c < columns_.size(); ++c) codes[c] = categories_[c].code(x[columns_[c]]);
+        for (size_t c = 0; c < named_.columns.size(); ++c) codes[c] = named_.categories[c].code(x[named_.columns[c]]);
         double sum = 0;
         for (int64_t root : roots_) {
             const RawNode *node = &nodes_[static_cast<size_t>(root)];

@@ -119,6 +119,7 @@ public:
         require(row >= 0 && row <= 1, "row is a share of h in [0, 1]");
         std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
         const std::vector<LeafNode> *nodes = nullptr;
+        Breakable call;
         {
             nb::gil_scoped_release release;
             lock.lock();
@@ -148,6 +149,7 @@ public:
         std::vector<LeafNode> trees;
         std::vector<int32_t> sizes;
         std::vector<double> amounts, losses;
+        Breakable call;
         {
             nb::gil_scoped_release release;
             lock.lock();

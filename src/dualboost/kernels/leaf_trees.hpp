@@ -60,8 +60,7 @@ public:
         nodes_.assign(1, LeafNode{});
         leaves_.clear();
         add_root();
-        while (static_cast<int64_t>(leaves_.size()) < limits.leaves && split_best()) {
-        }
+        while (static_cast<int64_t>(leaves_.size()) < limits.leaves && split_best()) Breakable::look_up();
         for (const Leaf &leaf : leaves_) nodes_[static_cast<size_t>(leaf.node)].value = value_of(leaf.sums);
         return nodes_;
     }

@@ -11,8 +11,6 @@
 
 namespace dualboost {
 
-constexpr auto kBetweenSignals = std::chrono::milliseconds(50);
-
 template <class T> nb::object new_vector(const T *values, size_t size) {
     auto *copy = new T[size];
     std::copy(values, values + size, copy);

@@ -75,10 +75,11 @@ void StumpSearch::forget_loaded() {
     remembered_.reset();
 }
 
-BestStump StumpSearch::best_loaded(int threads) {
-    engine_->best(1, threads);
+std::optional<BestStump> StumpSearch::best_loaded(int threads, double least) {
+    engine_->best(1, threads, to_fixed(least));
+    if (engine_->found().empty()) return std::nullopt;
     const Found &found = engine_->found().front();
-    return {found.stump, static_cast<double>(found.edge) / kFixedOne, bound()};
+    return BestStump{found.stump, static_cast<double>(found.edge) / kFixedOne, bound()};
 }
 
 nb::tuple StumpSearch::answer() {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace dualboost {
 
@@ -51,7 +52,8 @@ public:
     void load_chunk(const double *d, int64_t chunk);
     void loaded();
     void forget_loaded();
-    BestStump best_loaded(int threads);
+    // The best stump, where there is one whose |edge| reaches `least`.
+    std::optional<BestStump> best_loaded(int threads, double least = 0.0);
 
 private:
     std::unique_ptr<StumpEngine> engine_;

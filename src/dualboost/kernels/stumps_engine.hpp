@@ -64,20 +64,22 @@ public:
         accept(sum);
     }
 
-    // Finds the best hypothesis of each of the k best groups under the loaded weights, best first.
-    void best(size_t k, int threads) {
+    // Finds the best hypothesis of each of the k best groups under the loaded weights, best first. Nothing is found
+    // that does not reach `lowest`.
+    void best(size_t k, int threads, int64_t lowest = 0) {
         // The leaders' edges give a threshold that may spare most other blocks; where the last call showed that it does
         // not, a rough look at all of them is better from the start.
         bool rough_start = filtered_ && looked_ > kGroup;
-        start(std::min(k, blocks_.member_count() + 1));
+        int64_t edge = found_.empty() ? lowest : magnitude(found_.front().edge);  // about what to expect
+        start(std::min(k, blocks_.member_count() + 1), lowest);
         bool follows = ledger_.follow(q_.data()), only_one = k == 1;
         if (joint_.survey(q_.data())) look(joint_.columns().data(), joint_.columns().size(), threads);
-        else if (!rough_start && !at_once_ && !leaders_.empty() && !(follows && only_one))
+        else if (lowest == 0 && !rough_start && !at_once_ && !leaders_.empty() && !(follows && only_one))
             look(leaders_.data(), leaders_.size(), threads);
         int64_t floor = ranking_.threshold();
         if (follows) floor = ledger_.sharpen(bounds_, total_, floor, only_one);
         size_t count = bounds_.sort(floor);
-        filtered_ = worth_filter(count) && filter_.load(q_.data(), layout.rows());
+        filtered_ = worth_filter(count) && filter_.load(q_.data(), layout.rows(), edge);
         if (filtered_) {
             judge(count, only_one, threads);
             count = bounds_.sort(std::max(floor, ranking_.threshold()));
@@ -135,7 +137,7 @@ private:
         bounds_.travel(sum.travelled, total_, exact_mass, q_.data(), layout.rows());
     }
 
-    void start(size_t wanted) {
+    void start(size_t wanted, int64_t lowest) {
         looked_ = summed_ = 0;
         joint_looks_ = 0;
         if (++call_ == 0) {
@@ -143,7 +145,7 @@ private:
             std::fill(judged_.begin(), judged_.end(), 0u);
             call_ = 1;
         }
-        ranking_.start(wanted);
+        ranking_.start(wanted, lowest);
         ranking_.offer(-1, magnitude(total_));
     }
 
@@ -412,11 +414,15 @@ private:
 
     void answer() {
         found_.clear();
-        leaders_.clear();
         ranking_.settle([this](int32_t feature, int64_t reach) {
             if (feature < 0) found_.push_back({{-1, 0, 0}, total_});
             else take(static_cast<size_t>(feature), reach);
         });
+        if (found_.empty()) return;  // the leaders of earlier calls may lead again
+        leaders_.clear();
+        for (const Found &found : found_)
+            if (found.stump.feature >= 0)
+                leaders_.push_back(blocks_.block_of(static_cast<size_t>(found.stump.feature)));
         std::sort(leaders_.begin(), leaders_.end());  // features of one block lead together
         leaders_.erase(std::unique(leaders_.begin(), leaders_.end()), leaders_.end());
     }
@@ -425,7 +431,6 @@ private:
         // The noted place ties with its own feature's best, but perhaps not with a slightly better one elsewhere.
         Spot spot = magnitude(spot_[f].edge) >= reach ? spot_[f] : find_again(f, reach);
         found_.push_back({{static_cast<int32_t>(f), spot.cut, spot.missing_right}, spot.edge});
-        leaders_.push_back(blocks_.block_of(f));
     }
 
     // Rare: sums the stored column once more.

@@ -111,8 +111,8 @@ public:
     // The largest |edge| of a column is within `delta` of what `judge` says.
     int64_t delta() const { return delta_; }
 
-    // Takes the weights in, unless leaving out light rows would not spare enough of them.
-    bool load(const int64_t *q, int64_t n) {
+    // Takes the weights in, unless leaving out light rows would not spare enough of them. `edge` is about the largest.
+    bool load(const int64_t *q, int64_t n, int64_t edge) {
         bool small = n <= kSmallRows;
         if (n > kMostRowsToRound || (!small && heavy_share(q, n) > 0.5)) return false;
         weights_.resize(static_cast<size_t>(n));
@@ -121,7 +121,7 @@ public:
         delta_ = static_cast<int64_t>(distance);
         rows_.resize(static_cast<size_t>(n));
         kept_.resize(static_cast<size_t>(n));
-        count_ = list_rows(weights_.data(), n, small ? light(n) : 0, rows_.data(), kept_.data());
+        count_ = list_rows(weights_.data(), n, small ? light(n, edge) : 0, rows_.data(), kept_.data());
         listed_ = !small || 4 * count_ < 3 * n;
         WeightSums all = sum_weights(weights_.data(), n);
         total_ = all.signed_sum;
@@ -175,8 +175,12 @@ private:
     int64_t delta_ = 0, total_ = 0, count_ = 0;
     bool listed_ = false;
 
-    // In units of rounded weights: an eighth of the mean weight. In a boosted table most rows are lighter.
-    static int32_t light(int64_t n) { return static_cast<int32_t>((int64_t{1} << (kFixedBits - kRounding)) / (8 * n)); }
+    // In units of rounded weights: an eighth of the mean weight, in a boosted table most rows are lighter. All light
+    // rows together weigh no more than a quarter of the largest edge, or they would hide which columns are far from it.
+    static int32_t light(int64_t n, int64_t edge) {
+        constexpr int64_t everything = int64_t{1} << (kFixedBits - kRounding);
+        return static_cast<int32_t>(std::min(everything / 8, (edge >> kRounding) / 4) / n);
+    }
 
     void leave_out_light(const WeightSums &all) {
         WeightSums kept = sum_weights(kept_.data(), count_);

@@ -19,14 +19,16 @@ struct Candidate {
 // The vectors keep their memory from search to search: a search of small data allocates nothing.
 class Ranking {
 public:
-    void start(size_t wanted) {
+    // Only groups that reach `floor` are of interest.
+    void start(size_t wanted, int64_t floor = 0) {
         wanted_ = wanted;
+        floor_ = floor;
         top_.clear();
         candidates_.clear();
     }
 
     // A group below this cannot be part of the answer.
-    int64_t threshold() const { return top_.size() < wanted_ ? 0 : std::max<int64_t>(top_.front() - kTie, 0); }
+    int64_t threshold() const { return top_.size() < wanted_ ? floor_ : std::max(top_.front() - kTie, floor_); }
 
     void offer(int32_t feature, int64_t peak) {
         if (peak < threshold()) return;
@@ -48,7 +50,8 @@ public:
         sort_candidates();
         waiting_.clear();
         size_t best_left = 0, entered = 0;
-        for (size_t place = 0; place < wanted_; ++place) {
+        size_t places = std::min(wanted_, candidates_.size());  // none where nothing reached the floor
+        for (size_t place = 0; place < places; ++place) {
             while (candidates_[best_left].feature == kGone) ++best_left;
             int64_t reach = candidates_[best_left].peak - kTie;
             for (; entered < candidates_.size() && candidates_[entered].peak >= reach; ++entered) push_waiting(entered);
@@ -62,6 +65,7 @@ private:
     static constexpr int32_t kGone = -2;
 
     size_t wanted_ = 1;
+    int64_t floor_ = 0;
     std::vector<int64_t> top_;  // heap of the `wanted_` largest peaks, the smallest in front
     std::vector<Candidate> candidates_;
     std::vector<size_t> waiting_;  // heap of candidates that tie with the best one left, the lowest index in front

@@ -15,6 +15,7 @@ template <class Work> void with_workers(int threads, const Work &work) {
 // Weights are held as integers in units of 2^-61: sums are exact, so neither threads nor order can change an answer.
 constexpr int kFixedBits = 61;
 constexpr double kFixedOne = 2305843009213693952.0;  // 2^61
+inline int64_t to_fixed(double edge) { return static_cast<int64_t>(edge * kFixedOne); }
 
 struct RowSums {
     int64_t total = 0;  // sum of y_i d_i

@@ -155,6 +155,7 @@ private:
             int32_t next = best_tip();
             if (next < 0) break;
             develop(next);
+            Breakable::look_up();
         }
         for (GrowingNode &node : nodes_) give_cells(node);
         return written();

@@ -47,6 +47,8 @@ struct RootSweep {
     int64_t left = 0, right = 0;  // largest |edges| at the cut that is visited
 };
 
+constexpr int kCutsAtOnce = 16;  // between two looks up: on few rows a cut takes no longer than one
+
 class PairSearch {
 public:
     // Every pair of columns is read, so sparse columns are stored in full.
@@ -111,6 +113,7 @@ private:
             for (int64_t i = 0; i < layout_.layout.rows(); ++i) sums[codes_[g][i]] += weights_->q()[i];
             Extent extent = accumulate(sums, cuts(g));
             peaks_[g] = peak_edge(sums, extent, cuts(g), missing(g), weights_->total());
+            Breakable::look_up();
         }
     }
 
@@ -153,6 +156,7 @@ private:
                 sweep.total += sweep.q[at];
             }
             if (reaches(sweep, floor()) && visit(cut)) return;
+            if (cut % kCutsAtOnce == 0) Breakable::look_up();
         }
     }
 

@@ -1,8 +1,6 @@
 // Tree ensembles on raw values: a block of rows is coded by the cuts of the ensemble, then all splits work on bytes.
-#include "search.hpp"
+#include "row_codes.hpp"
 #include "tree_nodes.hpp"
-
-#include <optional>
 
 namespace dualboost {
 
@@ -19,28 +17,16 @@ struct TreeModel {
     Forest forest;
     std::vector<double> weights;
     TreeTables tables;
-    std::vector<int32_t> features;
-    std::vector<int64_t> cut_start;
-    std::vector<double> cuts;
+    CodedColumns columns;
     std::vector<uint8_t> met_missing;
-    int32_t last = -1;  // the largest feature
+    int32_t last;  // the largest feature
 
-    TreeModel(const NodeGrid &nodes, const Longs &start, const Doubles &weights_in, const Ints &features_in,
-              const Longs &cut_start_in, const Doubles &cuts_in, const Bytes &met_missing_in)
+    TreeModel(const NodeGrid &nodes, const Longs &start, const Doubles &weights_in, const Ints &features,
+              const Longs &cut_start, const Doubles &cuts, const Bytes &met_missing_in)
         : forest(nodes, start), weights(checked_weights(forest, weights_in)), tables(forest, weights.data()),
-          features(copied(features_in)), cut_start(copied(cut_start_in)), cuts(copied(cuts_in)),
-          met_missing(copied(met_missing_in)) {
-        require(cut_start.size() == used() + 1 && cut_start.front() == 0 &&
-                    cut_start.back() == static_cast<int64_t>(cuts.size()) &&
-                    std::is_sorted(cut_start.begin(), cut_start.end()),
-                "cut_start must have one entry more than features, begin with 0, not decrease, and end with the number "
-                "of cuts.");
+          columns(checked_columns(features, cut_start, cuts)), met_missing(copied(met_missing_in)),
+          last(largest_feature(columns)) {
         require(met_missing.size() == used(), "met_missing must have one entry for each feature.");
-        for (size_t u = 0; u < used(); ++u) {
-            require(features[u] >= 0, "A feature number of the model is out of range.");
-            require(count_of(u) <= kMaxCuts, "A feature may have 254 cuts at most.");
-            last = std::max(last, features[u]);
-        }
         for (const TreeNode &node : forest.nodes())
             require(node.leaf() || static_cast<size_t>(node.feature) < used(),
                     "A split uses a feature that is not listed.");
@@ -48,11 +34,14 @@ struct TreeModel {
     TreeModel(const TreeModel &) = delete;  // the tables point to the forest
     TreeModel &operator=(const TreeModel &) = delete;
 
-    size_t used() const { return features.size(); }
-    int64_t count_of(size_t u) const { return cut_start[u + 1] - cut_start[u]; }
-    const double *cuts_of(size_t u) const { return cuts.data() + cut_start[u]; }
-    uint8_t code(size_t u, double x) const {
-        return static_cast<uint8_t>(x == x ? count_below(cuts_of(u), count_of(u), x) : kMissing);
+    size_t used() const { return columns.size(); }
+
+    // The cuts of such a column are between the codes of categories.
+    void add_categories(const Ints &named, const Longs &start, const Doubles &names, const Bytes &codes) {
+        NamedColumns known(named, start, names, codes);
+        for (CodedColumn &column : columns)
+            if (const CategoryCodes *own = known.find(column.feature))
+                column.categories = own->changed([&](uint8_t code) { return column.code_of_number(code); });
     }
 
     void check_columns(int64_t n_features) const {
@@ -63,6 +52,22 @@ private:
     static std::vector<double> checked_weights(const Forest &forest, const Doubles &weights) {
         require(weights.shape(0) == forest.size(), "weights must have one entry for each tree.");
         return copied(weights);
+    }
+
+    static CodedColumns checked_columns(const Ints &features, const Longs &cut_start, const Doubles &cuts) {
+        size_t used = features.shape(0);
+        const int64_t *start = cut_start.data();
+        require(cut_start.shape(0) == used + 1 && start[0] == 0 && start[used] == static_cast<int64_t>(cuts.shape(0)) &&
+                    std::is_sorted(start, start + used + 1),
+                "cut_start must have one entry more than features, begin with 0, not decrease, and end with the number "
+                "of cuts.");
+        CodedColumns columns;
+        for (size_t u = 0; u < used; ++u) {
+            require(features.data()[u] >= 0, "A feature number of the model is out of range.");
+            require(start[u + 1] - start[u] <= kMaxCuts, "A feature may have 254 cuts at most.");
+            columns.push_back({features.data()[u], {cuts.data() + start[u], cuts.data() + start[u + 1]}});
+        }
+        return columns;
     }
 };
 
@@ -132,41 +137,15 @@ void check_room(const Vector<double> &out, int64_t rows, int threads) {
 
 // ---- Dense -----------------------------------------------------------------------------------------------------
 
-void code_dense(const TreeModel &model, const std::vector<CutIndex> &index, const Matrix &x, int64_t first, int n,
-                CodedBlock &block) {
-    Tile tile;
-    for (int from = 0; from < n; from += kTileRows) {
-        int rows = std::min(kTileRows, n - from);
-        int64_t start = first + from;
-        for (size_t u = 0; u < model.used(); u += kTileColumns) {
-            int width = static_cast<int>(std::min<size_t>(kTileColumns, model.used() - u));
-            load_tile(x, [start](int i) { return start + i; }, rows, model.features.data() + u, width, tile);
-            for (int c = 0; c < width; ++c) {
-                uint8_t *codes = block.column(u + static_cast<size_t>(c)) + from;
-                for_codes(index[u + static_cast<size_t>(c)], tile[c], rows,
-                          [codes](int i, int32_t code) { codes[i] = static_cast<uint8_t>(code); });
-            }
-        }
-    }
-}
-
 void score_dense(const TreeModel &model, const AnyMatrix &array, const Vector<double> &out, int threads) {
-    constexpr int64_t kFewRows = 128;  // below, preparing the cuts costs more than it saves
     Matrix x = view(array);
     model.check_columns(x.columns);
     check_room(out, x.rows, threads);
     nb::gil_scoped_release released;
-    if (x.rows < kFewRows)
-        return score_blocks(model, x.rows, out.data(), 1, [&](CodedBlock &block, int64_t first, int n) {
-            for (size_t u = 0; u < model.used(); ++u)
-                for (int i = 0; i < n; ++i)
-                    block.column(u)[i] = model.code(u, value_at(x, first + i, model.features[u]));
-        });
-    std::vector<CutIndex> index;
-    for (size_t u = 0; u < model.used(); ++u)
-        index.push_back(make_cut_index(model.cuts_of(u), model.count_of(u), x.rows, kMissing));
-    score_blocks(model, x.rows, out.data(), threads,
-                 [&](CodedBlock &block, int64_t first, int n) { code_dense(model, index, x, first, n, block); });
+    DenseCodes codes(model.columns, x);
+    score_blocks(model, x.rows, out.data(), threads, [&](CodedBlock &block, int64_t first, int n) {
+        codes.read(first, n, [&block](size_t u) { return block.column(u); });
+    });
 }
 
 // ---- Sparse ----------------------------------------------------------------------------------------------------
@@ -184,22 +163,25 @@ void score_sparse(const TreeModel &model, int64_t n_features, const Vector<const
                 static_cast<int64_t>(row_start[rows]) == entries && std::is_sorted(row_start, row_start + rows + 1),
             "indptr, indices and data do not fit together.");
     for (size_t u = 1; u < model.used(); ++u)
-        require(model.features[u - 1] < model.features[u], "The features of the model must ascend.");
+        require(model.columns[u - 1].feature < model.columns[u].feature, "The features of the model must ascend.");
     for (int64_t k = 0; k < entries; ++k)
         require(columns[k] >= 0 && columns[k] < n_features, "A column number of the sparse matrix is out of range.");
     check_room(out, rows, threads);
     nb::gil_scoped_release released;
-    std::vector<uint8_t> at_zero(model.used());
-    for (size_t u = 0; u < model.used(); ++u) at_zero[u] = model.code(u, 0.0);
-    const int32_t *known = model.features.data(), *known_end = known + model.used();
+    std::vector<uint8_t> at_zero;
+    std::vector<int32_t> known;
+    for (const CodedColumn &column : model.columns) {
+        at_zero.push_back(column.code(0.0));
+        known.push_back(column.feature);
+    }
     score_blocks(model, rows, out.data(), threads, [&](CodedBlock &block, int64_t first, int n) {
         for (size_t u = 0; u < model.used(); ++u) std::memset(block.column(u), at_zero[u], static_cast<size_t>(n));
         for (int i = 0; i < n; ++i)
             for (int64_t k = row_start[first + i]; k < static_cast<int64_t>(row_start[first + i + 1]); ++k) {
-                const int32_t *place = std::lower_bound(known, known_end, static_cast<int32_t>(columns[k]));
-                if (place == known_end || *place != columns[k]) continue;
-                size_t u = static_cast<size_t>(place - known);
-                block.column(u)[i] = model.code(u, static_cast<double>(values[k]));
+                auto place = std::lower_bound(known.begin(), known.end(), static_cast<int32_t>(columns[k]));
+                if (place == known.end() || *place != columns[k]) continue;
+                size_t u = static_cast<size_t>(place - known.begin());
+                block.column(u)[i] = model.columns[u].code(static_cast<double>(values[k]));
             }
     });
 }
@@ -219,6 +201,8 @@ void bind_tree_scores(nb::module_ &m) {
     predictor.def(nb::init<const NodeGrid &, const Longs &, const Doubles &, const Ints &, const Longs &,
                            const Doubles &, const Bytes &>(),
                   "nodes"_a, "start"_a, "weights"_a, "features"_a, "cut_start"_a, "cuts"_a, "met_missing"_a);
+    predictor.def("add_categories", &TreeModel::add_categories, "columns"_a, "start"_a, "names"_a, "codes"_a,
+                  "What the codes of columns that hold categories are; any other value counts as missing.");
     predictor.def(
         "dense", &score_dense, "X"_a, "out"_a.noconvert(), "threads"_a,
         "out[i] = sum of weights[t] * vote of tree t on row i of X; a tree abstains on a value missing for the "

@@ -58,6 +58,7 @@ nb::tuple TreeSearch::greedy(const Vector<const double> &d, std::pair<int, int64
     require(limits.leaves <= static_cast<int64_t>(Forest::kDeepest), "a tree may have 1,024 leaves at most");
     std::vector<GrownTree> trees;
     double largest;
+    Breakable call;
     {
         nb::gil_scoped_release release;
         std::lock_guard<std::mutex> lock(mutex_);
@@ -78,6 +79,7 @@ nb::tuple TreeSearch::optimal(const Vector<const double> &d, int64_t k, int thre
     require(!layout_.any_categories(), "the optimal search is for thresholds, not for categories");
     std::vector<GrownTree> trees;
     double most;
+    Breakable call;
     {
         nb::gil_scoped_release release;
         std::lock_guard<std::mutex> lock(mutex_);
@@ -145,6 +147,7 @@ void TreeSearch::margins(const NodeGrid &nodes, const Vector<const int64_t> &sta
     require(threads >= 1, "threads must be at least 1");
     double *data = out.data();
     const int8_t *y = stored_.y();
+    Breakable call;
     nb::gil_scoped_release release;
     TreeTables tables(forest, weights.data());
     over_blocks(layout_, used, forest.size(), threads, [&] {

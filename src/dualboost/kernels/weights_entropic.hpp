@@ -216,7 +216,8 @@ inline double next_ratio(const EntropicMass &mass, double ratio) {
     return newton ? ratio * ((1.0 - mass.capped) / mass.free) : ratio * std::exp(std::clamp(missing, -60.0, 60.0));
 }
 
-// The ratio at which the sum is one, or nothing if it does not lie within the band.
+// The ratio at which the sum is one, or nothing if it does not lie within the band. Where caps add up to one but for
+// rounding and the next row is far away, no ratio is better than those between: there the end of the band will do.
 inline std::optional<double> solve_band(const Band &band, double scale) {
     double low = std::exp(-band.width), high = std::exp(band.width), ratio = 1.0;
     bool low_seen = false, high_seen = false;
@@ -224,7 +225,8 @@ inline std::optional<double> solve_band(const Band &band, double scale) {
         EntropicMass mass = weigh(band, scale, ratio);
         double sum = mass.capped + mass.free;
         if (std::fabs(sum - 1.0) <= 2e-16) return ratio;
-        if ((sum < 1.0 && ratio >= high) || (sum > 1.0 && ratio <= low)) return std::nullopt;
+        if ((sum < 1.0 && ratio >= high) || (sum > 1.0 && ratio <= low))
+            return std::fabs(sum - 1.0) <= kSumTolerance ? std::optional(ratio) : std::nullopt;
         (sum < 1.0 ? low : high) = ratio;
         (sum < 1.0 ? low_seen : high_seen) = true;
         double next = next_ratio(mass, ratio);

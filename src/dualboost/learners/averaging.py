@@ -84,8 +84,11 @@ class Averaging(Oracle):
 
 def parted(hypotheses: Sequence[Hypothesis], w: np.ndarray) -> tuple[list, np.ndarray, list[tuple[Mixture, float]]]:
     """(plain hypotheses, their weights, mixtures with their weights)."""
-    plain = [j for j, hypothesis in enumerate(hypotheses) if not isinstance(hypothesis, Mixture)]
-    mixtures = [(h, float(x)) for h, x in zip(hypotheses, w, strict=True) if isinstance(h, Mixture)]
+    mixed = [isinstance(hypothesis, Mixture) for hypothesis in hypotheses]
+    if not any(mixed):
+        return list(hypotheses), np.asarray(w), []
+    plain = [j for j, is_mixture in enumerate(mixed) if not is_mixture]
+    mixtures = [(hypotheses[j], float(w[j])) for j, is_mixture in enumerate(mixed) if is_mixture]
     return [hypotheses[j] for j in plain], np.asarray(w)[plain], mixtures
 
 

@@ -99,7 +99,7 @@ class LeafScores(HoldsCategories, Predictor):
         return cls(*plain, numbers, np.concatenate(masks), *columns)
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
-        table = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        table = X.toarray() if sp.issparse(X) else X
         out = np.empty(len(table))
         self._prepared.scores(table, out, threads)
         return out

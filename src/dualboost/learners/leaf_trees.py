@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost import kernels
+from dualboost.cutting import check_cut
 from dualboost.data import MISSING, Bins
 from dualboost.learners.base import Answer, Oracle, TakesCategories
 from dualboost.learners.categories import Categories, binned, checked_columns
@@ -147,6 +148,7 @@ class LeafOracle(Oracle):
     def margins(self, hypotheses: Sequence[LeafTree], w: np.ndarray) -> np.ndarray:
         z = np.zeros(len(self.y))
         for tree, weight in zip(hypotheses, w, strict=True):
+            check_cut()
             z += weight * self.column(tree)
         return z
 

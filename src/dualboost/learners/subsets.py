@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from dualboost import kernels
 from dualboost.data import MASK_BYTES, MISSING, Bins
 from dualboost.learners.averaging import Averaging, Mixture, parted, softmax
-from dualboost.learners.base import Answer, Hypothesis, Learner
+from dualboost.learners.base import Answer, Hypothesis, TakesCategories
 from dualboost.learners.categories import Categories, category_bins, checked_columns
 from dualboost.learners.step_functions import step_scores
 from dualboost.learners.stumps import StumpScores
@@ -32,7 +33,7 @@ _AT_ONCE = 4096  # subsets that are added to their tables
 
 
 @dataclass(frozen=True)
-class Subsets(Learner):
+class Subsets(TakesCategories):
     """Subsets of the categories of single columns. Categories are whole numbers from 0 on, NaN is a missing value.
 
     Of more than 255 categories in a column the 254 heaviest are told apart, and all others count as one. A category
@@ -41,7 +42,7 @@ class Subsets(Learner):
     Parameters
     ----------
     columns : tuple of int, optional
-        The columns to look at; None for all.
+        The columns to look at; None for all, or in a frame for those that hold categories.
 
     Examples
     --------
@@ -60,6 +61,9 @@ class Subsets(Learner):
     def __post_init__(self):
         if self.columns is not None:
             object.__setattr__(self, "columns", checked_columns(self.columns, "columns"))
+
+    def with_categories(self, columns: tuple[int, ...]) -> Subsets:
+        return Subsets(columns) if columns and self.columns is None else self
 
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> SubsetOracle:
         if y is None:
@@ -167,8 +171,9 @@ class SubsetOracle(Averaging):
             places = np.searchsorted(self._columns, features[own])
             masks = b"".join(_as_bytes(subsets[k][1]) for k in own.tolist())
             held = np.unpackbits(np.frombuffer(masks, dtype=np.uint8), bitorder="little").reshape(len(own), MISSING + 1)
-            np.add.at(tables, places, np.where(held, weights[own, None], -weights[own, None]))
-            np.add.at(amounts, places, np.abs(weights[own]))
+            owned = csc_array((weights[own], places, np.arange(len(own) + 1)), (len(tables), len(own)))
+            tables += owned.tocsr() @ (2.0 * held - 1.0)  # in the order of the subsets, whatever the threads
+            amounts += abs(owned).sum(axis=1)
         for mixture, weight in mixtures:
             own = mixture.values[1:].reshape(tables.shape)
             base += weight * float(mixture.values[0])

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost import kernels
-from dualboost.data import MASK_BYTES, MISSING, Bins
+from dualboost.data import MASK_BYTES, Bins
 from dualboost.learners.base import Predictor
 from dualboost.learners.categories import Categories
 from dualboost.learners.named_columns import HoldsCategories, flattened
@@ -68,7 +68,8 @@ class TreeScores(HoldsCategories, Predictor):
     share: np.ndarray
     """The absolute weight on each used feature: that of a tree is divided equally among its splits."""
     named: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
-    """The columns of X that hold categories: these are coded before the trees see them."""
+    """The columns of X that hold categories: these are coded before the trees see them, and what no category has
+    a code for counts as missing."""
     name_start: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     names: np.ndarray = field(default_factory=lambda: np.empty(0))
     """The categories of column named[c] are names[name_start[c]:name_start[c + 1]], ascending..."""
@@ -99,7 +100,6 @@ class TreeScores(HoldsCategories, Predictor):
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
         out = np.empty(X.shape[0])
-        X = self._coded(X) if len(self.named) else X
         if sp.issparse(X):
             X = sp.csr_array(X)
             X.sum_duplicates()
@@ -110,19 +110,12 @@ class TreeScores(HoldsCategories, Predictor):
 
     @cached_property
     def _prepared(self) -> kernels.TreePredictor:
-        return kernels.TreePredictor(
+        ready = kernels.TreePredictor(
             self.nodes, self.start, self.weights, self.features, self.cut_start, self.cuts, self.met_missing
         )
-
-    def _coded(self, X):
-        """X with codes in the place of categories, NaN for those that were never met."""
-        X = X.tolil(copy=True) if sp.issparse(X) else np.array(X, dtype=np.float64)
-        for feature in self.named.tolist():
-            column = X[:, [feature]].toarray().ravel() if sp.issparse(X) else X[:, feature]
-            codes = self.categories_of(feature).coded(column).astype(np.float64)
-            codes[codes == MISSING] = np.nan
-            X[:, [feature]] = codes[:, None]
-        return X
+        if len(self.named):
+            ready.add_categories(*self.named_columns)
+        return ready
 
     def importances(self, n_features: int) -> np.ndarray:
         share = np.zeros(n_features)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import solve
 
 from dualboost.losses import Loss
+from dualboost.master.one_thread import one_thread
 
 __all__ = ["minimise_attained"]
 
@@ -17,6 +18,7 @@ _DAMPED, _FULL = 200, 20
 _CLOSE, _BALANCED = 1e-8, 1e-15
 
 
+@one_thread()
 def minimise_attained(loss: Loss, U: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """The x that minimises loss(offset + U x), for U with orthonormal columns."""
     x = np.zeros(U.shape[1])

@@ -4,7 +4,8 @@ A warm simplex method (HiGHS) on the dual form, min g such that every collected 
 with d in the capped simplex: a new hypothesis is one more row, and the old basis stays dual feasible.
 
 Rows of the data that no collected hypothesis tells apart are one variable of the program, bounded by the sum of their
-caps. It is small as long as the ensemble is, and k copies of a row are the same program as one of weight k.
+caps. It is small as long as the ensemble is, and k copies of a row are the same program as one of weight k. They share
+its value as the prior does: by the caps alone a row that may carry everything would get as much as all of its copies.
 """
 
 from __future__ import annotations
@@ -16,14 +17,20 @@ from dualboost.master.cutting import run_program
 
 __all__ = ["EdgeProgram"]
 
+_ABOVE = 1 + 1e-12  # what is more than a cap by more than rounding
+
 
 class EdgeProgram:
-    """min over d of the largest edge among the atoms; `caps` bound the row weights."""
+    """min over d of the largest edge among the atoms; `caps` bound the row weights.
 
-    def __init__(self, caps: np.ndarray):
+    Of equally good d, the one in which rows that look alike are as near to the prior (by default the caps) as can be.
+    """
+
+    def __init__(self, caps: np.ndarray, prior: np.ndarray | None = None):
         import highspy  # here: it costs a tenth of a second, and most runs need no linear program
 
         self._caps, self._atoms = caps, np.empty((0, len(caps)))
+        self._prior = caps if prior is None else prior
         self._kinds = _Kinds(len(caps))
         self._highs = highspy
         self._solver = highspy.Highs()
@@ -33,7 +40,7 @@ class EdgeProgram:
         self._solver.setOptionValue("parallel", "off")
         nothing = np.empty(0, dtype=np.int32)
         self._solver.addCol(1.0, 0.0, np.inf, 0, nothing, np.empty(0))  # g
-        self._solver.addCol(0.0, 0.0, float(caps.sum()), 0, nothing, np.empty(0))
+        self._solver.addCol(0.0, 0.0, 1.0, 0, nothing, np.empty(0))
         self._solver.addRow(1.0, 1.0, 1, np.array([1], dtype=np.int32), np.ones(1))
 
     def add(self, atoms: np.ndarray) -> None:
@@ -50,7 +57,8 @@ class EdgeProgram:
         parents = self._kinds.divide(atoms)
         if not len(parents):
             return
-        limits = np.bincount(self._kinds.of_row, self._caps).astype(np.float64)
+        # No more than all: caps that do not bind must not differ between a row and its copies either.
+        limits = np.minimum(np.bincount(self._kinds.of_row, self._caps), 1.0)
         old = np.arange(before, dtype=np.int32)
         self._solver.changeColsBounds(before, 1 + old, np.zeros(before), limits[:before])
         count = len(parents)
@@ -79,11 +87,23 @@ class EdgeProgram:
         if self._solver.getModelStatus() != self._highs.HighsModelStatus.kOptimal:
             self._solver.clearSolver()  # a warm basis can go bad: start afresh once
             run_program(self._solver, entries)
-        solution, kinds = self._solver.getSolution(), self._kinds.of_row
-        masses = np.maximum(np.asarray(solution.col_value)[1:], 0.0)
-        d = self._caps * (masses / np.bincount(kinds, self._caps))[kinds]
+        solution = self._solver.getSolution()
+        d = self._shared(np.maximum(np.asarray(solution.col_value)[1:], 0.0))
         w = np.maximum(-np.asarray(solution.row_dual)[1:], 0.0)
         return d / d.sum(), w / max(1.0, w.sum())
+
+    def _shared(self, masses: np.ndarray) -> np.ndarray:
+        """What each kind carries, shared by its rows: in proportion to the prior, but for those at their cap."""
+        kinds, caps, free = self._kinds.of_row, self._caps, self._prior
+        d = np.zeros(len(caps))
+        while True:
+            level = masses / np.maximum(np.bincount(kinds, free), np.finfo(np.float64).tiny)
+            over = (free > 0) & (level[kinds] * free > caps * _ABOVE)
+            d = np.where(over, caps, d)
+            if not over.any():
+                return np.minimum(d + level[kinds] * free, caps)
+            masses = np.maximum(masses - np.bincount(kinds, np.where(over, caps, 0.0)), 0.0)
+            free = np.where(over, 0.0, free)
 
 
 def _packed(table: np.ndarray) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dualboost.losses import Loss
 from dualboost.master.line_search import newton_ascent
+from dualboost.master.one_thread import one_thread
 from dualboost.master.quadratic import L1Ball, l1_quadratic
 
 __all__ = ["damped", "descend"]
@@ -17,6 +18,7 @@ __all__ = ["damped", "descend"]
 _STEPS = 50
 
 
+@one_thread()
 def descend(
     loss: Loss, columns: np.ndarray, w: np.ndarray, ball: L1Ball, tol: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ import numpy as np
 from dualboost.losses import SoftMargin
 from dualboost.master.line_search import newton_ascent
 from dualboost.master.newton import damped
+from dualboost.master.one_thread import one_thread
 from dualboost.master.quadratic import nonnegative_quadratic
 from dualboost.sets import BoundSet
 
@@ -21,6 +22,7 @@ _STEPS = 60
 _EXACT = 1e-9
 
 
+@one_thread()
 def entropy_projection(
     weight_set: BoundSet, columns: np.ndarray, limit: float, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:

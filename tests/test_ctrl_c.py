@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier
 
 import dualboost
+import dualboost.data as data
 import dualboost.estimators.calibration as calibration
 import dualboost.estimators.ctrl_c as ctrl_c
 import dualboost.estimators.noisy_trials as noisy_trials
@@ -28,12 +29,21 @@ from dualboost import (
     MarginBoostClassifier,
     Training,
 )
-from dualboost.boosters import Corrective
+from dualboost.boosters import Corrective, TotallyCorrective
 from dualboost.cutting import Cut, cut_by
+from dualboost.estimators.bagging import Average
+from dualboost.estimators.base import _first_vote
+from dualboost.estimators.clock import Clock
 from dualboost.estimators.validation import TrainingData
-from dualboost.learners import NZDD, LeafTrees, Matrix, SklearnLearner, Trees, Words
+from dualboost.game import Game
+from dualboost.learners import NZDD, LeafTrees, Matrix, SklearnLearner, Stumps, Trees, Words
 from dualboost.learners.nzdd import Thresholds
+from dualboost.losses import SoftMargin
 from dualboost.master import EdgeProgram
+from dualboost.rows import Rows
+from dualboost.run import Watch
+from dualboost.sets import Capped
+from dualboost.solve import play
 from fitted import quick
 from test_faults_runs import in_a_child, rows_of
 
@@ -55,7 +65,7 @@ def endless(kind: str, **options):
 
 
 def margin(**options):
-    return MarginBoostClassifier(0.3, tol=1e-12, max_iter=10**9, **options)
+    return MarginBoostClassifier(0.3, **{"tol": 1e-12, "max_iter": 10**9, **options})
 
 
 ENDLESS = {
@@ -120,6 +130,18 @@ def test_ctrl_c_returns_within_a_second_with_a_model(name):
     assert min(times) < 1.0, times
 
 
+def test_a_first_vote_is_right_under_the_given_weights():
+    """The hypothesis that was named last may be the opposite of what the rows say."""
+    rows = Rows.of(len(X))
+    signs = np.where(Y > 0, 1, -1).astype(np.int8)
+    game = Game(SoftMargin(Capped(nu=0.3)).bind(rows), Stumps().bind(X, signs, rows), rows, tol=0.01)
+    best = game.oracle.best(np.full(len(X), 1 / len(X)))
+    state, edge = TotallyCorrective().start(game), float(best.edges[0])
+    for named in (None, (best.hypotheses[0], edge), (best.hypotheses[0], -edge)):
+        vote = _first_vote(game, state, named)
+        assert vote.w.tolist() == [np.sign(edge)] and vote.z.mean() == pytest.approx(abs(edge))
+
+
 # ---- between runs ---------------------------------------------------------------------------------------------------
 
 
@@ -142,6 +164,31 @@ def python_s_own_handler():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+
+
+class Interrupting:
+    """Ctrl-C just as this is freed, where Python lets nobody see an exception."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("python_s_own_handler")
+@pytest.mark.parametrize("learner", [None, Trees(3)])
+def test_ctrl_c_is_not_lost_with_its_exception(learner):
+    calls = []
+
+    def press(state) -> None:
+        calls.append(state.t)
+        if len(calls) == 5:
+            Interrupting()
+
+    start = time.monotonic()
+    training = Training(seconds=30, callbacks=(press,))
+    model = margin(booster=Corrective(), learner=learner, training=training).fit(X, Y)
+    assert model.status_.startswith("interrupted") and len(calls) >= 5
+    assert time.monotonic() - start < 10 and model.score(X, Y) > 0.7
 
 
 @pytest.mark.usefixtures("python_s_own_handler")
@@ -177,6 +224,16 @@ class TestBetweenRuns:
         press(monkeypatch, place, name, 1 if name == "linear_votes" else 3)
         model = LogisticMixtureClassifier(bags=3, max_iter=20, random_state=0).fit(X, Y)
         assert "interrupted" in model.status_ and model.score(X, Y) > 0.7 and np.isfinite(model.label_noise_).all()
+
+    @pytest.mark.parametrize("learner", [None, Trees(2)])
+    def test_bags_know_their_margins(self, monkeypatch, learner):
+        """To score all rows with the trees of all bags takes seconds where there are many."""
+        press(monkeypatch, noisy_trials, "try_out", 2)
+        scored = press(monkeypatch, Average, "scores", 0)
+        model = LogisticMixtureClassifier(bags=3, max_iter=20, random_state=0, learner=learner).fit(X, Y)
+        assert "interrupted" in model.status_ and not scored
+        signed = np.where(model.classes_[1] == Y, 1, -1) * model.decision_function(X)
+        np.testing.assert_allclose(model.margins_, signed, atol=1e-12)
 
     def test_a_run_that_is_over_is_finished(self, monkeypatch):
         whole = AdaBoostClassifier(n_estimators=20).fit(X, Y)
@@ -267,6 +324,165 @@ def test_a_time_limit_cuts_a_program_and_a_first_round_is_never_cut():
         assert time.monotonic() - start < seconds + 3.0
         assert "time budget" in model.status_ and model.n_iter_ >= 1 and model.score(rows, labels) > 0.5
     assert quick("LPBoostClassifier", training=Training(seconds=60)).fit(X, Y).n_iter_ > 1
+
+
+# ---- long calls of kernels ------------------------------------------------------------------------------------------
+
+LONG = {
+    "optimal": (Trees(2, search="optimal"), 20_000, 60),
+    "greedy": (Trees(10), 600_000, 20),
+    "polished": (Trees(4, search="polished"), 600_000, 20),
+    "leaves": (LeafTrees(100), 600_000, 20),
+}
+
+
+def long_call(name: str):
+    """A search that takes some tenths of a second, and its weights."""
+    learner, m, features = LONG[name]
+    rows, labels = rows_of(m, features)
+    return learner.bind(rows, np.where(labels, 1, -1).astype(np.int8), Rows.of(m)), np.full(m, 1 / m)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_search_is_cut_and_leaves_nothing_half_done(name):
+    oracle, d = long_call(name)
+    whole = oracle.best(d)
+    with pytest.raises(Cut, match="enough"), cut_by(lambda: "enough"):
+        oracle.best(d)
+    again = oracle.best(d)
+    assert again.hypotheses == whole.hypotheses and np.array_equal(again.edges, whole.edges)
+    assert again.bound == whole.bound
+
+
+def test_the_margins_of_many_trees_are_cut():
+    oracle, d = long_call("greedy")
+    trees = oracle.best(d).hypotheses * 100
+    with pytest.raises(Cut), cut_by(lambda: "enough"):
+        oracle.margins(trees, np.full(100, 0.01))
+
+
+def test_a_search_hears_ctrl_c_and_others_go_on(ctrl_c):
+    """Those in other threads have another run, and no signals."""
+    rows, labels = rows_of(70_000, 100)
+    oracle = Trees(2, search="optimal").bind(rows, np.where(labels, 1, -1).astype(np.int8), Rows.of(len(rows)))
+    d, done = np.full(len(rows), 1 / len(rows)), []
+    other, e = long_call("polished")
+    answer = other.best(e)
+    threads = [threading.Thread(target=lambda: done.append(other.best(e))) for _ in range(3)]
+    ctrl_c(after=0.2)
+    with pytest.raises(KeyboardInterrupt), cut_by(lambda: ""):
+        start = time.thread_time()
+        for thread in threads:
+            thread.start()
+        oracle.best(d)
+    assert time.thread_time() - start < 0.6, "of more than a second"
+    for thread in threads:
+        thread.join()
+    assert [found.hypotheses for found in done] == [answer.hypotheses] * 3
+
+
+def interrupted_after_a_round(rows, labels) -> tuple[float, int, float, float]:
+    """CPU seconds from Ctrl-C in the second round to the model, its rounds, its score, how far the bound is missed."""
+    at: list[float] = []
+
+    def ring() -> None:
+        at.append(time.process_time())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def begin(state) -> None:
+        threading.Timer(0.3, ring).start()
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    model = margin(
+        booster=Corrective(), learner=Trees(2, search="optimal"), calibrate=False, training=Training(callbacks=(begin,))
+    ).fit(rows, labels)
+    took = time.process_time() - at[0]
+    assert "interrupted" in model.status_
+    return took, model.n_iter_, model.score(rows, labels), -model.certificate_.gap
+
+
+def test_ctrl_c_in_a_round_of_seconds_and_in_what_follows():
+    times = []
+    while len(times) < 3 and min(times, default=1.0) >= 1.0:
+        took, rounds, score, missed = in_a_child(interrupted_after_a_round, *rows_of(100_000, 60))
+        assert rounds == 1 and score > 0.6 and missed <= 0
+        times.append(took)
+    assert min(times) < 1.0, times
+
+
+def test_a_time_limit_cuts_a_round():
+    (rows, labels), took = rows_of(100_000, 60), []
+    for seconds in (1e-6, 2.5):
+        start = time.process_time()
+        model = margin(learner=Trees(2, search="optimal"), calibrate=False, training=Training(seconds=seconds))
+        model.fit(rows, labels)
+        assert "time budget" in model.status_ and model.score(rows, labels) > 0.6
+        assert model.certificate_.gap >= 0
+        took.append(time.process_time() - start)
+    assert took[1] < max(2.5, took[0]) + 1.5, "the first round is never cut"
+
+
+class Impatient(Watch):
+    """Ten rounds, and no time to recompute anything."""
+
+    seams = False
+
+    def wait(self, t: int) -> int:
+        return 1
+
+    def look(self, state) -> str:
+        return "ten rounds" if state.t == 10 else ""
+
+    def cut(self) -> str:
+        return ""
+
+    def patience(self):
+        return lambda: "late"
+
+    def seam(self, halt) -> None:
+        """There are none."""
+
+
+def test_what_is_not_recomputed_is_as_the_run_had_it():
+    oracle = LeafTrees(8).bind(X, np.where(Y, 1, -1).astype(np.int8), Rows.of(len(X)))
+    game = Game(SoftMargin(Capped(nu=0.3)).bind(oracle.rows), oracle, oracle.rows, tol=1e-9)
+    found = play(game, Corrective(), 100, watch=Impatient())
+    whole = play(game, Corrective(), 10)
+    assert found.status == "ten rounds" and found.n_rounds == 10
+    np.testing.assert_allclose(found.margins, oracle.margins(found.hypotheses, found.weights), atol=1e-13)
+    reached = -game.loss.value(oracle.margins(found.hypotheses, found.weights))
+    assert reached - 1e-12 < found.certificate.objective <= reached <= whole.certificate.objective
+    assert found.certificate.bound == pytest.approx(whole.certificate.bound, abs=1e-12)
+
+
+def test_half_a_second_is_for_the_end_of_a_run():
+    clock = Clock(1e-6)
+    time.sleep(0.2)
+    assert clock.reason() and not clock.patience()()
+    clock.interrupt()
+    patience = clock.patience()
+    assert not patience(), "a short step is not worth giving up"
+    time.sleep(0.15)
+    assert "interrupted" in patience()
+    assert not Clock().patience()()
+
+
+def test_several_classes_are_binned_once(monkeypatch):
+    shapes, work = [], data._binned
+
+    def counted(table, *arguments):
+        shapes.append(table.shape)
+        return work(table, *arguments)
+
+    monkeypatch.setattr(data, "_binned", counted)
+    weights = np.linspace(1.0, 2.0, len(X))
+    y = Y + (X[:, 0] > 1)
+    model = AdaBoostClassifier(n_estimators=5, calibrate=False).fit(X, y, weights)
+    assert shapes == [X.shape]
+    alone = AdaBoostClassifier(n_estimators=5).fit(X, y == 2, weights)
+    assert np.array_equal(model.estimators_[2].decision_function(X), alone.decision_function(X))
+    margin(booster=Corrective(), max_iter=5).fit(X, y)
+    assert shapes.count(X.shape) == 3
 
 
 def ended_by_hand() -> None:

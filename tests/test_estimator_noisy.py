@@ -142,6 +142,44 @@ def test_several_classes():
     assert np.isin(suspects, wrong).mean() > 0.6
 
 
+def test_several_classes_count_weights_as_copies():
+    X, y = load_iris(return_X_y=True)
+    weights = np.random.default_rng(0).integers(0, 4, 150)
+    copies = np.repeat(np.arange(150), weights)
+    weighed, copied = fresh(DIFFERENCE).fit(X, y, weights), fresh(DIFFERENCE).fit(X[copies], y[copies])
+    np.testing.assert_allclose(weighed.label_noise_[copies], copied.label_noise_, atol=1e-12)
+    assert weighed.noise_rate_ == pytest.approx(copied.noise_rate_, rel=1e-9)
+    huge = fresh(DIFFERENCE).fit(X, y, weights * 4e307)
+    assert huge.noise_rate_ == pytest.approx(weighed.noise_rate_, rel=1e-9)
+
+
+@pytest.mark.parametrize("label", [-1, 7])
+def test_a_class_without_weight_is_none_of_several(label):
+    X, y = load_iris(return_X_y=True)
+    y = np.append(y, [label, label])
+    fitted = fresh(DIFFERENCE).fit(np.concatenate([X, X[:2]]), y, np.append(np.ones(150), [0, 0]))
+    whole = fresh(DIFFERENCE).fit(X, y[:150])
+    assert np.isnan(fitted.label_noise_[150:]).all() and fitted.classes_.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(fitted.label_noise_[:150], whole.label_noise_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_labels_of_several_classes_in_a_column():
+    X, y = load_iris(return_X_y=True)
+    column, flat = fresh(DIFFERENCE).fit(X, y[:, None]), fresh(DIFFERENCE).fit(X, y)
+    np.testing.assert_array_equal(column.label_noise_, flat.label_noise_)
+
+
+def test_importances_of_several_classes_are_shares_though_one_carries_no_signal():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(rng.random(300) < 0.3, 0, np.where(X[:, 0] > 0, 2, 1))  # class 0 by chance alone
+    with pytest.warns(ConvergenceWarning, match="no signal"):
+        fitted = fresh(DIFFERENCE).fit(X, y)
+    assert not all(part.feature_importances_.any() for part in fitted.estimators_)
+    assert fitted.feature_importances_.sum() == pytest.approx(1.0)
+
+
 # ---- the parts ------------------------------------------------------------------------------------------------------
 
 

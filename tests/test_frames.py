@@ -25,7 +25,7 @@ from dualboost import (
     save_model,
 )
 from dualboost.frames import as_frame
-from dualboost.learners import Stumps
+from dualboost.learners import Stumps, Subsets, Union, Words
 
 N = 240
 TOWNS = ["Köln", "東京", "Łódź", "Paris", "Oslo"]
@@ -50,6 +50,11 @@ def pandas_frame(backend: str = "numpy") -> pd.DataFrame:
     return frame.astype(arrow) if backend == "pyarrow" else frame
 
 
+def dictionary_frame() -> pd.DataFrame:
+    kind = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
+    return pandas_frame("pyarrow").assign(Stadt=pd.Series(parts()[0], dtype=kind))
+
+
 def polars_frame(kind) -> pl.DataFrame:
     towns, x, flag, counts, _ = parts()
     return pl.DataFrame({"Stadt": pl.Series(towns).cast(kind), "größe": x, "flag": flag, "n": counts})
@@ -68,6 +73,7 @@ def arrow_table() -> pa.Table:
 FRAMES = {
     "pandas": pandas_frame,
     "pandas, arrow": lambda: pandas_frame("pyarrow"),
+    "pandas, arrow dictionary": dictionary_frame,
     "polars": lambda: polars_frame(pl.Categorical),
     "polars, enum": lambda: polars_frame(pl.Enum(["Oslo", "Bern", *TOWNS[:4]])),
     "arrow": arrow_table,
@@ -107,6 +113,18 @@ def test_one_library_may_predict_what_another_fitted(make):
     np.testing.assert_array_equal(fitted.decision_function(make()), fitted.decision_function(pandas_frame()))
 
 
+@every_frame
+def test_a_row_alone_is_that_row_of_many(make):
+    """Few rows are read in other ways than many."""
+    fitted, frame = model().fit(make(), parts()[-1]), make()
+    scores = fitted.decision_function(frame)
+    for i in (0, 5, 7, N - 1):  # a present town, a missing one, a missing count
+        row = frame.slice(i, 1) if hasattr(frame, "slice") else frame.iloc[i : i + 1]
+        assert fitted.decision_function(row)[0] == scores[i]
+    together = {pd.DataFrame: pd.concat, pl.DataFrame: pl.concat, pa.Table: pa.concat_tables}[type(frame)]
+    np.testing.assert_array_equal(fitted.decision_function(together([frame] * 6)), np.tile(scores, 6))
+
+
 @pytest.mark.parametrize(
     "classifier",
     [
@@ -124,6 +142,15 @@ def test_every_family_reads_categories(classifier):
     fitted = clone(classifier).fit(X, y)
     assert fitted.score(X, y) > 0.7 and fitted.feature_importances_[0] > 0
     assert fitted.predict_proba(X).shape == (N, 2)
+
+
+def test_subsets_look_at_the_columns_of_categories():
+    frame, y = pandas_frame(), parts()[-1]
+    coded = MarginBoostClassifier(nu=0.5, learner=Subsets((0,)), max_iter=5).fit(frame, y)
+    told = MarginBoostClassifier(nu=0.5, learner=Subsets(), max_iter=5).fit(frame, y)
+    beside = MarginBoostClassifier(nu=0.5, learner=Union((Subsets(), Words(without=(1,)))), max_iter=5).fit(frame, y)
+    np.testing.assert_array_equal(coded.decision_function(frame), told.decision_function(frame))
+    assert told.feature_importances_[0] == 1 and told.score(frame, y) > 0.7 and beside.score(frame, y) > 0.7
 
 
 def test_several_classes_copies_and_weights():
@@ -242,6 +269,14 @@ def test_duplicate_names_are_refused():
     frame = pd.DataFrame(np.eye(4), columns=["a", "b", "a", "ü"])
     with pytest.raises(ValueError, match=r"^Columns must have different names, but 'a' occurs more than once"):
         model().fit(frame, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("fitted", [["x", "t"], ["x", "z"]])
+def test_duplicate_names_are_refused_at_predict(fitted):
+    frame = pd.DataFrame({"x": [0.0, 1.0] * 5, "z": 1.0, "t": pd.Categorical(["a", "b"] * 5)})
+    model = MarginBoostClassifier(nu=0.5, max_iter=3, calibrate=False).fit(frame[fitted], [0, 1] * 5)
+    with pytest.raises(ValueError, match=r"^Columns must have different names, but 'x' .* rename them\.$"):
+        model.predict(frame[["x", *fitted]])
 
 
 def test_columns_at_predict_are_those_of_training():

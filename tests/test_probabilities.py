@@ -48,6 +48,21 @@ def test_the_likeliest_class_is_the_predicted_one(classes):
     assert chances.min() > 0
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", ["AdaBoostClassifier", "LogisticBoostClassifier"])
+def test_probabilities_of_many_rounds_are_learned_out_of_fold(kind, classes):
+    """The odds that the loss trusts are too certain by then; either way they agree with the vote."""
+    X, y = make_classification(900, 10, n_informative=6, n_classes=classes, flip_y=0.2, random_state=1)
+    models = [getattr(dualboost, kind)(n_estimators=400, calibrate=k).fit(X[:500], y[:500]) for k in (False, True)]
+    trusted, learned = (log_loss(y[500:], model.predict_proba(X[500:])) for model in models)
+    assert learned < trusted - 0.02
+    for model in models:
+        chances = model.predict_proba(X)
+        np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
+        *_, last = model.staged_predict_proba(X)
+        np.testing.assert_allclose(last, chances, rtol=0, atol=1e-9)
+
+
 ROUNDING = np.array([5.6e-17, -5.6e-17, 0.0, 5e-324, -5e-324, 1e-300])
 ALMOST_EQUAL = np.array([[0.3, np.nextafter(0.3, 1), -1], [0.0, 5e-324, 5e-324], [27.0, -1, 27.5], [0.1, 0.1, 0.1]])
 

@@ -7,6 +7,9 @@ cumulative weight over distinct values, so that a row of weight k counts exactly
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +19,7 @@ import scipy.sparse as sp
 from dualboost import kernels
 
 MISSING = 255
+MOST_THREADS = 1 << 16
 MASK_BYTES = (MISSING + 1) // 8  # of a set of codes, a bit each
 
 # A column is stored as exceptions to its most frequent code when they are at most this part of the rows...
@@ -93,6 +97,43 @@ def bin_columns(X: Any, weights: Any = None, max_bins: int = 255, threads: int =
     values are exact all the same. Float arrays are never copied.
     """
     max_bins, threads = _integer(max_bins, "max_bins"), _integer(threads, "threads")
+    once = _once.get()
+    return _binned(X, weights, max_bins, threads) if once is None else once.binned(X, weights, max_bins, threads)
+
+
+@contextmanager
+def binned_once(X: Any) -> Iterator[None]:
+    """In here this table is binned once, however often it is asked for: several classes have the same bins."""
+    token = _once.set(_Once(X))
+    try:
+        yield
+    finally:
+        _once.reset(token)
+
+
+class _Once:
+    """The last bins of one table."""
+
+    def __init__(self, X: Any):
+        self._table = X
+        self._made: tuple[tuple[int, Any], Bins] | None = None
+
+    def binned(self, X: Any, weights: Any, max_bins: int, threads: int) -> Bins:
+        if X is not self._table:
+            return _binned(X, weights, max_bins, threads)
+        if self._made is None or self._made[0][0] != max_bins or not _same(self._made[0][1], weights):
+            self._made = (max_bins, weights), _binned(X, weights, max_bins, threads)
+        return self._made[1]
+
+
+_once: ContextVar[_Once | None] = ContextVar("once", default=None)
+
+
+def _same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))
+
+
+def _binned(X: Any, weights: Any, max_bins: int, threads: int) -> Bins:
     if sp.issparse(X):
         columns = _compressed_columns(X)
         return _bin_sparse(columns, _row_weights(weights, columns.n_rows), max_bins, threads)
@@ -216,7 +257,7 @@ def _codes_of_zero(cuts: np.ndarray, cut_start: np.ndarray) -> np.ndarray:
 def _integer(value: Any, name: str) -> int:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} must be an integer, not {value!r}.")
-    low, high = (2, 255) if name == "max_bins" else (1, 1 << 16)
+    low, high = (2, 255) if name == "max_bins" else (1, MOST_THREADS)
     if not low <= value <= high:
         raise ValueError(f"{name} must lie between {low} and {high}, not {value}.")
     return int(value)

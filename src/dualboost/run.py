@@ -13,14 +13,16 @@ from dataclasses import dataclass, replace
 
 from dualboost.boosters import Booster
 from dualboost.game import Game, Pool, State, rounds
-from dualboost.learners.base import Answer
+from dualboost.learners.base import Answer, Hypothesis
 
 __all__ = [
     "SEAM",
     "Halt",
+    "Named",
     "Record",
     "Stretch",
     "Watch",
+    "always",
     "next_seam",
     "record_of",
     "rounds_at_once",
@@ -37,6 +39,9 @@ _CELLS = 1_000_000_000  # codes that a stretch of compiled rounds may read: abou
 
 Record = tuple[float, float, float, int]
 """Of a certified state: the best objective and bound so far, the edge of the answer, the hypotheses known."""
+
+Named = tuple[Hypothesis, float]
+"""A hypothesis and its edge."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,11 @@ class Halt:
         return len(self.log) > self.state.t
 
 
+def always() -> str:
+    """The patience of those who wait for everything."""
+    return ""
+
+
 class Watch(ABC):
     """Somebody who looks at a run."""
 
@@ -82,6 +92,10 @@ class Watch(ABC):
     @abstractmethod
     def cut(self) -> str:
         """Why to give up a long step within a round, or nothing; asked often while one lasts."""
+
+    def patience(self) -> Callable[[], str]:
+        """For a step that recomputes what was reached: tells why to give it up, or nothing; asked often meanwhile."""
+        return always
 
     @abstractmethod
     def seam(self, halt: Halt) -> None:
@@ -121,6 +135,8 @@ class Stretch:
     state: State
     records: list[Record]
     at_seam: bool = False
+    named: Named | None = None
+    """What the learner has named for a state without a vote."""
 
 
 def stretches(game: Game, booster: Booster, begin: Halt, max_rounds: int, watch: Watch) -> Iterator[Stretch]:
@@ -171,7 +187,8 @@ def _single_rounds(game: Game, booster: Booster, state: State, limit: int, recor
     for played, answer in rounds(game, booster, state):
         again = recorded and played.t == state.t
         if not again or played.status:
-            yield Stretch(played, [] if again else [record_of(played, answer)])
+            named = None if played.w.any() else (answer.hypotheses[0], float(answer.edges[0]))
+            yield Stretch(played, [] if again else [record_of(played, answer)], named=named)
         if played.t >= limit:
             return
 

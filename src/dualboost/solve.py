@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,17 +16,28 @@ from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.losses import Loss, SoftMargin
 from dualboost.rows import Rows, with_absent
-from dualboost.run import Halt, Record, Watch, record_of, stretches, watch_of
+from dualboost.run import Halt, Named, Record, Watch, always, record_of, stretches, watch_of
 from dualboost.sets import Capped, Groups
 
 __all__ = ["Outcome", "Solution", "finish", "finish_again", "play", "solve"]
 
+_T = TypeVar("_T")
 _COLUMNS = ("objective", "bound", "edge", "size")
+
+
+Patience = Callable[[], Callable[[], str]]
+"""Begins with a step that recomputes something, and then tells why to give it up."""
+
+_ROUNDING = 4 * np.finfo(np.float64).eps
+
+
+def _patient() -> Callable[[], str]:
+    return always
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A finished run, with everything recomputed from the weights alone."""
+    """A finished run, with everything recomputed from the weights alone, unless there was no time to."""
 
     hypotheses: Sequence[Hypothesis]
     weights: np.ndarray
@@ -35,6 +47,10 @@ class Outcome:
     status: str
     history: dict[str, np.ndarray]
     state: State
+    named: Named | None = None
+    """What the learner has named last, where the run has no vote."""
+    patience: Patience = _patient
+    """How long anything more may be recomputed."""
 
     @property
     def n_rounds(self) -> int:
@@ -204,11 +220,12 @@ def play(
     begin = state if isinstance(state, Halt) else Halt.at(booster.start(game) if state is None else state, [])
     first, log, eyes = 0 if begin.log else begin.state.t, list(begin.log), watch_of(watch)
     reason, state, pieces = "", begin.state, stretches(game, booster, begin, max_rounds, eyes)
+    named: Named | None = None
     del begin  # its margins and weights would stay in memory to the end
     try:
         with cut_by(eyes.cut):
             for stretch in pieces:
-                state = stretch.state
+                state, named = stretch.state, stretch.named
                 log += stretch.records
                 if stretch.at_seam:
                     eyes.seam(Halt.at(state, log))
@@ -227,31 +244,85 @@ def play(
         log.append(record_of(state, answer))
         eyes.look(state)
     try:
-        return finish(game, state, reason or f"stopped after max_rounds = {max_rounds}", log)
+        outcome = finish(game, state, reason or f"stopped after max_rounds = {max_rounds}", log, eyes.patience)
     except KeyboardInterrupt:  # the run is over: one look more is all it takes
-        return finish(game, state, INTERRUPTED, log)
+        outcome = finish(game, state, INTERRUPTED, log, eyes.patience)
+    return replace(outcome, named=named)
 
 
-def finish(game: Game, state: State, status: str, log: list[Record]) -> Outcome:
-    """Drop what is zero, recompute margins and certificate from scratch: no sum of the run survives."""
-    w = state.best.w
-    kept = np.flatnonzero(w)
-    names, weights = [state.pool.keys[j] for j in kept], w[kept]
-    mass = np.abs(weights).sum()
-    if mass > game.budget:  # by rounding only
-        weights = weights * (game.budget / mass)
+class _Vote(NamedTuple):
+    """An ensemble without what is zero, and what it reaches."""
+
+    names: list[Hypothesis]
+    weights: np.ndarray
+    margins: np.ndarray
+    objective: float
+
+
+def finish(game: Game, state: State, status: str, log: list[Record], patience: Patience = _patient) -> Outcome:
+    """Drop what is zero, recompute margins and certificate from scratch: no sum of the run survives.
+
+    Where patience is over, what the run has found must do: its last ensemble with the margins that it had, and the
+    bound that was proved.
+    """
     game.forget()
-    z = game.oracle.margins(names, weights) if len(kept) else np.zeros(len(game.rows))
-    d = state.best.proof
-    whole = d.sum() <= 1 + 1e-9  # a learner is asked about weights of sum 1 at most
-    largest = game.oracle.best(d).bound if whole else ask_scaled(game.oracle, d).bound
-    proof = proved(game, d, largest)
-    certificate = Certificate(-game.loss.value(z), proof)
+    vote = _in_time(lambda: _recomputed(game, state), patience) or _as_found(game, state)
+    bound = _in_time(lambda: _proved_again(game, state.best.proof), patience)
+    certificate = Certificate(vote.objective, state.best.bound if bound is None else bound)
     columns = zip(_COLUMNS, zip(*log, strict=True), strict=True)
     history = {name: np.array(values) for name, values in columns}
-    return Outcome(names, weights, z, d, certificate, status, history, state)
+    return Outcome(
+        vote.names, vote.weights, vote.margins, state.best.proof, certificate, status, history, state,
+        patience=patience,
+    )  # fmt: skip
 
 
 def finish_again(game: Game, outcome: Outcome, state: State) -> Outcome:
-    """The same run, with the ensemble `state.best.w` of one of its states kept and certified in place of the best."""
-    return replace(finish(game, state, outcome.status, outcome.log), history=outcome.history)
+    """The same run, with the ensemble of one of its states kept and certified in place of the best.
+
+    What is proved is about the same row weights, and stays as it is.
+    """
+    state = replace(state, best=replace(state.best, w=state.w))
+    game.forget()
+    vote = _in_time(lambda: _recomputed(game, state), outcome.patience) or _as_found(game, state)
+    return replace(
+        outcome, hypotheses=vote.names, weights=vote.weights, margins=vote.margins, state=state,
+        certificate=Certificate(vote.objective, outcome.certificate.bound),
+    )  # fmt: skip
+
+
+def _in_time(step: Callable[[], _T], patience: Patience) -> _T | None:
+    """What the step gives, or None where patience ends before it does."""
+    try:
+        with cut_by(patience()):
+            return step()
+    except Cut:
+        return None
+
+
+def _recomputed(game: Game, state: State) -> _Vote:
+    """The best ensemble."""
+    names, weights = _kept(game, state, state.best.w)
+    z = game.oracle.margins(names, weights) if len(weights) else np.zeros(len(game.rows))
+    return _Vote(names, weights, z, -game.loss.value(z))
+
+
+def _as_found(game: Game, state: State) -> _Vote:
+    """The last ensemble. What its margins have lost by rounding, round by round, is taken off what it reaches."""
+    names, weights = _kept(game, state, state.w)
+    lost = _ROUNDING * (state.t + 1) * game.budget * max(1.0, float(state.d.sum())) if game.budget < np.inf else 0.0
+    return _Vote(names, weights, state.z, -game.loss.value(state.z) - lost)
+
+
+def _kept(game: Game, state: State, w: np.ndarray) -> tuple[list[Hypothesis], np.ndarray]:
+    kept = np.flatnonzero(w)
+    weights = w[kept]
+    mass = np.abs(weights).sum()
+    if mass > game.budget:  # by rounding only
+        weights = weights * (game.budget / mass)
+    return [state.pool.keys[j] for j in kept], weights
+
+
+def _proved_again(game: Game, d: np.ndarray) -> float:
+    whole = d.sum() <= 1 + 1e-9  # a learner is asked about weights of sum 1 at most
+    return proved(game, d, game.oracle.best(d).bound if whole else ask_scaled(game.oracle, d).bound)

@@ -82,8 +82,8 @@ def optimum(game: Game, pool: Pool, atoms: tuple[Atom, ...]) -> tuple[np.ndarray
     """
     program, held = game.live.get("edge program", (None, ()))
     if program is None or held != atoms[: len(held)]:
-        caps = capped_set(game, "Column generation").caps
-        program, held = EdgeProgram(np.ascontiguousarray(np.broadcast_to(caps, (len(game.rows),)))), ()
+        caps, prior = capped_set(game, "Column generation").caps, game.rows.prior
+        program, held = EdgeProgram(np.ascontiguousarray(np.broadcast_to(caps, prior.shape)), prior), ()
     fresh = atoms[len(held) :]
     if fresh:
         program.add(signed_columns(game, pool, atoms)[len(held) :])

@@ -30,15 +30,11 @@ class Joint(NamedTuple):
         stumps = list(zip(*columns, strict=True))
         if self.subsets is None:
             return stumps
-        masks = played["masks"].tobytes()
+        masks = played["masks"].reshape(-1).view(f"S{MASK_BYTES}").tolist()  # zeros at the end are the highest bits
         return [
-            (0, stump) if stump[1] >= 0 else (1, (stump[0], _subset(masks[MASK_BYTES * k : MASK_BYTES * (k + 1)])))
-            for k, stump in enumerate(stumps)
+            (0, stump) if stump[1] >= 0 else (1, (stump[0], int.from_bytes(mask, "little")))
+            for stump, mask in zip(stumps, masks[:moves], strict=True)
         ]
-
-
-def _subset(mask: bytes) -> int:
-    return int.from_bytes(mask, "little")
 
 
 def joint(oracle: Oracle) -> Joint | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -110,5 +110,4 @@ class AscentClassifier(BoostedClassifier):
 
 def with_the_last_ensemble(game: Game, outcome: Outcome) -> Outcome:
     """The bounds are about the ensemble of the last round, not about the one of the best margin."""
-    state = outcome.state
-    return finish_again(game, outcome, replace(state, best=replace(state.best, w=state.w)))
+    return finish_again(game, outcome, outcome.state)

@@ -72,6 +72,11 @@ class Fit(ABC):
 
     @property
     @abstractmethod
+    def everywhere(self) -> np.ndarray:
+        """y f(x) of all rows, until the next round."""
+
+    @property
+    @abstractmethod
     def finished(self) -> bool:
         """Whether more rounds change nothing."""
 
@@ -97,7 +102,8 @@ class AnyFit(Fit):
 
     def __init__(self, data: TrainingData, parts: BagParts, inside: np.ndarray, rows: Rows):
         self.losses = []
-        train, self.out = np.flatnonzero(inside), np.flatnonzero(~inside)
+        self._train = train = np.flatnonzero(inside)
+        self.out = np.flatnonzero(~inside)
         weights = len(train) if rows.uniform else np.ascontiguousarray(rows.prior[train])
         part = Rows.of(weights, rows.threads)
         self._oracle = data.bound(parts.learner, part, train)
@@ -117,6 +123,12 @@ class AnyFit(Fit):
                 self._votes.append((len(self.losses), key, amount[0]))
                 self.margins = self.margins + self._signs * self._oracle.predictor([key], amount).scores(self._X)
         self.losses.append(self._state.loss.value(self._state.z))
+
+    @property
+    def everywhere(self) -> np.ndarray:
+        everywhere = np.empty(len(self._train) + len(self.out))
+        everywhere[self._train], everywhere[self.out] = self._state.z, self.margins
+        return everywhere
 
     @property
     def finished(self) -> bool:
@@ -148,7 +160,7 @@ class LeafFit(Fit):
         self._trees: list[LeafTree] = []
         self._amounts: list[float] = []
         self._ahead: list[float] = []
-        self.margins = self._z[self.out]
+        self._everywhere, self.margins = self._z, self._z[self.out]
         self._last = float(bounded_value(np.zeros(1), parts.loss.mu)[0])
         self.losses = []
         if parts.start is not None:
@@ -159,9 +171,14 @@ class LeafFit(Fit):
         if not (self._ahead or self._done):
             self._play()
         if self._ahead:
-            self.margins = self._path[self._played - len(self._ahead), self.out]
+            self._everywhere = self._path[self._played - len(self._ahead)]
+            self.margins = self._everywhere[self.out]
             self._last = self._ahead.pop(0)
         self.losses.append(self._last)
+
+    @property
+    def everywhere(self) -> np.ndarray:
+        return self._everywhere
 
     @property
     def finished(self) -> bool:

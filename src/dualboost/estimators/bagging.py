@@ -87,6 +87,8 @@ class Trial:
     """Why they ended where they were not broken off."""
     scores: tuple[Score, ...] = ()
     """Of the mean vote, on rows that are held out from all bags."""
+    inside: np.ndarray | None = None
+    """y times the mean vote of all fits on all rows, with the rounding of their rounds; None where it is not known."""
 
     @property
     def course(self) -> dict[str, np.ndarray]:
@@ -136,7 +138,8 @@ def try_out(
     kept = best.at + (parts.start is not None)
     history = np.mean([fit.losses[:kept] for fit in fits], axis=0)
     scores = tuple(best.choice.scores)
-    return Trial(tuple(fits), best.margins, best.left_out, history, best.at, parts, cut, end, scores)
+    inside = best.inside if len(fits) == len(bags) else None  # a linear vote is that of all bags
+    return Trial(tuple(fits), best.margins, best.left_out, history, best.at, parts, cut, end, scores, inside)
 
 
 def _choice(data: TrainingData, parts: BagParts, threads: int) -> RoundChoice:
@@ -152,7 +155,7 @@ class _Best:
     def __init__(self, loss: LogisticMixture, bags: Bags, choice: RoundChoice):
         self.loss, self.bags, self.choice = loss, bags, choice
         self.at, self.now, self.none = 0, np.inf, True
-        self.margins = self.last = np.zeros(0)
+        self.margins = self.last = self.inside = self._everywhere = np.zeros(0)
         self.left_out = LeftOut(np.inf, self.margins)
         self._looked = 0
         self._seen: list[float] = []
@@ -171,12 +174,14 @@ class _Best:
 
     def look(self, t: int, fits: Sequence[Fit]) -> None:
         """Judge the fits after round t."""
-        total = np.zeros(self.bags.inside.shape[1])
+        total, everywhere = np.zeros(self.bags.inside.shape[1]), np.zeros(self.bags.inside.shape[1])
         for fit in fits:
             total[fit.out] += fit.margins
+            everywhere += fit.everywhere
         times = self.bags.times_out
         self.last = total / np.maximum(times, 1)
         self.now, self._looked = loss_where(self.loss, self.last, times > 0), t
+        self._everywhere = everywhere / len(fits)
         self._seen.append(self.now)
         if self.now < self.left_out.loss - 1e-12:
             self.left_out = LeftOut(self.now, np.where(times > 0, self.last, np.nan))
@@ -184,7 +189,7 @@ class _Best:
             self._take()
 
     def _take(self) -> None:
-        self.at, self.none = self._looked, False
+        self.at, self.none, self.inside = self._looked, False, self._everywhere
         known = self.bags.times_out > 0
         self.margins = self.left_out.margins if self.now == self.left_out.loss else np.where(known, self.last, np.nan)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dualboost.boosters import Booster
+from dualboost.data import binned_once
 from dualboost.estimators.calibration import Link, calibrated, calibration_cost, in_haste, with_likeliest
 from dualboost.estimators.control import Control
 from dualboost.estimators.holding_out import with_held_out
@@ -27,10 +28,11 @@ from dualboost.estimators.nested import NestedParameters
 from dualboost.estimators.new_rows import predict_input
 from dualboost.estimators.playing import Parts, Player
 from dualboost.estimators.training import Training, check_training
-from dualboost.estimators.validation import TrainingData, thread_count, training_data
-from dualboost.game import Certificate, Game, Pool
+from dualboost.estimators.validation import TrainingData, check_truth_values, thread_count, training_data
+from dualboost.game import Certificate, Game, Pool, State
 from dualboost.learners import Learner, Oracle, Predictor, Stumps
 from dualboost.rows import Rows
+from dualboost.run import Named
 from dualboost.solve import Outcome, finish_again
 
 __all__ = ["BoostedClassifier", "Parts", "check_booster", "check_learner", "with_a_vote"]
@@ -43,7 +45,7 @@ _FEW = 256  # rows that are scored by one thread
 def _has_probabilities(model: BoostedClassifier) -> bool:
     """As it was fitted, whatever its parameters say by now; before that, as it will be."""
     if not model.__sklearn_is_fitted__():
-        return getattr(model, "calibrate", True)
+        return model.has_odds or getattr(model, "calibrate", True)
     return hasattr(getattr(model, "estimators_", [model])[0], "link_")
 
 
@@ -72,6 +74,8 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
     feature_names_in_: np.ndarray
     training: Training | None = None
     warm_start: bool = False
+    has_odds: ClassVar[bool] = False
+    """Whether its loss gives probabilities where none are learned."""
     NOT_IN_FILES = ("_skl_callbacks", "_unfinished")
 
     @abstractmethod
@@ -86,6 +90,10 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
     def _settled(self) -> dict[str, Any]:
         """The parameters that the fit chose from the data; models on parts of it need not choose again."""
 
+    def _with_rounds(self, most: int) -> dict[str, Any]:
+        """The parameter that limits the rounds."""
+        return {"max_iter": most}
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "predictor_") or hasattr(self, "estimators_")
 
@@ -99,24 +107,30 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
     def _fit(self, X, y, sample_weight, extras: Mapping[str, Any] | None = None, eval_set=None):
         """Check everything, then fit; `extras` hold one value for each row and reach `_fit_two` in its data."""
         check_training(self.training)
+        check_truth_values(self)
         control = Control.of(self.training, self.warm_start)
         self._check_parameters()
         earlier = getattr(self, "estimators_", [])  # of an earlier fit to more classes
         for name in ("estimators_", "predictor_", "link_"):  # a fit that fails must not leave the vote of other data
             self.__dict__.pop(name, None)
         data = replace(training_data(self, X, y, sample_weight, extras), control=control)
-        data = self._hooked(with_held_out(self, data, eval_set, control.training))
+        data = self._prepared(self._hooked(with_held_out(self, data, eval_set, control.training)))
         with control.ctrl_c.heard(control.clock):
             if len(data.classes) == 2 or _all_at_once(self):
                 self._fit_and_calibrate(data if len(data.classes) == 2 else data.in_pairs())
             else:
-                self._fit_each_against_rest(data, earlier)
+                with binned_once(data.X):
+                    self._fit_each_against_rest(data, earlier)
             self.classes_ = data.classes
         remove_checkpoints(control, len(getattr(self, "estimators_", [self])))
         if data.control.hooks is not None:
             data.control.hooks.end(dict)
         control.ctrl_c.report(control.clock, type(self).__name__)
         return self
+
+    def _prepared(self, data: TrainingData) -> TrainingData:
+        """The rows as they are fitted to."""
+        return data
 
     def _hooked(self, data: TrainingData) -> TrainingData:
         """With scikit-learn's callbacks, if there are any: rounds are their tasks, or classes and then rounds."""
@@ -134,10 +148,12 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         if calibrate:
             # As many rounds as were chosen, or there was time for.
             most = max(self.n_iter_, 1) if control.part in control.stopped else self.max_iter
-            settled, shares = {**self._settled(), "max_iter": most}, iter((1 / 3, 1 / 2, 1.0))
+            settled, shares = {**self._settled(), **self._with_rounds(most)}, iter((1 / 3, 1 / 2, 1.0))
             judged = in_haste(data) if control.clock.left() < _HASTE else data
             self.link_ = calibrated(
-                judged, lambda seen, unseen: self._score_unseen(seen.share(next(shares)), unseen, settled)
+                judged,
+                lambda seen, unseen: self._score_unseen(seen.share(next(shares)), unseen, settled),
+                self.__dict__.get("link_"),
             )
 
     def _score_unseen(self, train: TrainingData, test: TrainingData, settled: dict[str, Any]) -> np.ndarray:
@@ -173,7 +189,9 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         self.history_ = [model.history_ for model in parts]
         self.margins_ = np.column_stack([model.margins_ for model in parts])
         self.sample_distribution_ = np.column_stack([model.sample_distribution_ for model in parts])
-        self.feature_importances_ = np.mean([model.feature_importances_ for model in parts], axis=0)
+        shares = [model.feature_importances_ for model in parts]
+        voting = [share for share in shares if share.any()]  # a part that found no signal votes on no feature
+        self.feature_importances_ = np.mean(voting or shares, axis=0)
 
     def _keep(self, data: TrainingData, oracle: Oracle, outcome: Outcome) -> None:
         """The fitted attributes that every classifier has."""
@@ -182,7 +200,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         self.predictor_ = oracle.predictor(outcome.hypotheses, outcome.weights)
         self.feature_importances_ = self.predictor_.importances(self.n_features_in_)
         self.margins_ = data.for_all_rows(data.of_examples(outcome.margins, np.min), np.nan)
-        self.sample_distribution_ = data.for_all_rows(data.of_examples(outcome.distribution, np.sum), 0.0)
+        self.sample_distribution_ = data.shared_by_all_rows(data.of_examples(outcome.distribution, np.sum))
 
     def decision_function(self, X):
         """The vote: positive speaks for classes_[1]; of more than two classes one column each, the largest wins.
@@ -258,12 +276,23 @@ def with_a_vote(game: Game, outcome: Outcome, broken_off: bool = False) -> Outco
     """
     state = outcome.state
     if broken_off and not state.w.any():
-        answer = game.oracle.best(np.array(game.rows.prior))
-        pool = Pool.of_record(answer.hypotheses[:1])
-        state = replace(state, pool=pool, w=np.array([np.copysign(min(game.budget, 1.0), answer.edges[0])]))
-    if len(outcome.weights) or not state.w.any():
-        return outcome
-    return finish_again(game, outcome, replace(state, best=replace(state.best, w=state.w)))
+        state = _first_vote(game, state, outcome.named)
+    return outcome if len(outcome.weights) or not state.w.any() else finish_again(game, outcome, state)
+
+
+def _first_vote(game: Game, state: State, named: Named | None) -> State:
+    """With the hypothesis that the learner has named last, or names now for the given weights.
+
+    The last one was named for the weights of its round; where it errs under the given ones, it is of no use.
+    """
+    prior = np.array(game.rows.prior)
+    if named is None or named[1] * float(prior @ game.oracle.column(named[0])) <= 0:
+        answer = game.oracle.best(prior)
+        named = answer.hypotheses[0], float(answer.edges[0])
+    hypothesis, edge = named
+    weight = float(np.copysign(min(game.budget, 1.0), edge))
+    margins = weight * game.oracle.column(hypothesis)
+    return replace(state, pool=Pool.of_record([hypothesis]), w=np.array([weight]), z=margins)
 
 
 def check_learner(learner, max_bins: int) -> Learner:

@@ -85,8 +85,13 @@ def in_haste(data: TrainingData) -> TrainingData:
     return data.part(np.arange(0, len(data.codes), max(1, len(data.codes) // _MOST_ROWS)))
 
 
-def calibrated(data: TrainingData, score: Callable[[TrainingData, TrainingData], np.ndarray]) -> Link:
-    """The link learned from out-of-fold scores; score(train, test) fits a model to one part and scores the other."""
+def calibrated(
+    data: TrainingData, score: Callable[[TrainingData, TrainingData], np.ndarray], otherwise: Link | None = None
+) -> Link:
+    """The link learned from out-of-fold scores; score(train, test) fits a model to one part and scores the other.
+
+    Where nothing can be learned, for lack of rows or time, it is `otherwise`, or as steep as if votes were odds.
+    """
     prints = fingerprints(data.X, np.random.RandomState(0))
     kept = sampled(prints, _FOLDS, _MOST_ROWS)
     scores, codes, weights = [], [], []
@@ -98,7 +103,7 @@ def calibrated(data: TrainingData, score: Callable[[TrainingData, TrainingData],
         if data.control.clock.reason():
             break
     if not scores:
-        return Softmax(1.0) if data.pairs else Sigmoid(1.0)
+        return otherwise or (Softmax(1.0) if data.pairs else Sigmoid(1.0))
     mass = np.concatenate(weights)
     return _learned(np.concatenate(scores), np.concatenate(codes), mass / mass.sum(), len(np.unique(prints[kept])))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 
 __all__ = ["Clock"]
 
-_GRACE = 0.5  # seconds after Ctrl-C for what makes a model of the ensemble
+_GRACE = 0.5  # seconds after Ctrl-C, or after a limit, for what makes a model of the ensemble
+_LEAST = 0.1  # seconds that such a step has even if it is late: most take less
 
 
 class Clock:
@@ -39,6 +41,11 @@ class Clock:
     def hurried(self) -> bool:
         """Whether Ctrl-C was pressed, in this part or in another."""
         return self.interrupted or (self._whole is not None and self._whole.hurried)
+
+    def patience(self) -> Callable[[], str]:
+        """For a step that makes a model of the ensemble: tells why to give it up, in words; empty while it has time."""
+        least = monotonic() + _LEAST
+        return lambda: self.reason() if monotonic() > least and self.left() <= (0 if self.hurried else -_GRACE) else ""
 
     def reason(self) -> str:
         """Why to stop now, in words; empty while there is time."""

@@ -44,9 +44,12 @@ class CtrlC:
             return
 
         def handle(number, frame) -> None:
-            if self._playing or not self._found or clock.hurried:
-                signal.default_int_handler(number, frame)
+            exception = self._playing or not self._found or clock.hurried
+            # The exception is lost where it is raised in a finaliser or in a callback of the garbage collector, which
+            # Python lets nobody see: then the clock ends the run.
             clock.interrupt()
+            if exception:
+                signal.default_int_handler(number, frame)
 
         try:
             signal.signal(signal.SIGINT, handle)

@@ -33,12 +33,15 @@ __all__ = ["AdaBoostClassifier", "DescentClassifier", "LogisticBoostClassifier"]
 class DescentClassifier(BoostedClassifier):
     """Descend a separable loss, one hypothesis a round. Abstract: a final class names the loss and the line search."""
 
+    has_odds = True
+
     n_estimators: int
     estimator: Any
     learning_rate: float
     learner: Learner | None
     tol: float
     max_bins: int
+    calibrate: bool
     random_state: Any
     estimators_: list[DescentClassifier]
     members_: list[Predictor]
@@ -90,6 +93,9 @@ class DescentClassifier(BoostedClassifier):
 
     def _settled(self) -> dict[str, Any]:
         return {}
+
+    def _with_rounds(self, most: int) -> dict[str, Any]:
+        return {"n_estimators": most}
 
     def _fit_two(self, data: TrainingData, rows: Rows) -> None:
         booster = CoordinateDescent(self._line_search(), float(self.learning_rate))
@@ -156,6 +162,10 @@ class AdaBoostClassifier(DescentClassifier):
         Stop when no hypothesis has an edge above this, or the loss has fallen to this share.
     max_bins : int in [2, 255], default 255
         The most bins a feature is cut into.
+    calibrate : bool, default True
+        Learn probabilities from the votes of three models on rows that they had not seen (at most 20,000 rows take
+        part). False saves that time and trusts the loss: exp(2 f) are the odds of least expected loss, which after
+        many rounds are too certain.
     n_jobs : int, optional
         Threads; the model does not depend on it.
     random_state : int, RandomState instance or None
@@ -202,6 +212,7 @@ class AdaBoostClassifier(DescentClassifier):
         learner=None,
         tol=1e-7,
         max_bins=255,
+        calibrate=True,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -214,6 +225,7 @@ class AdaBoostClassifier(DescentClassifier):
         self.learner = learner
         self.tol = tol
         self.max_bins = max_bins
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -241,8 +253,8 @@ class LogisticBoostClassifier(DescentClassifier):
         Each step is shortened by this factor.
     line_search : {"closed", "wolfe", "exact"}, default "closed"
         As in `CoordinateDescent`. The closed form has the fastest rounds; "exact" is slow.
-    learner, tol, training, warm_start, max_bins, n_jobs, random_state, verbose
-        As in `AdaBoostClassifier`, like the fitted attributes.
+    learner, tol, training, warm_start, max_bins, calibrate, n_jobs, random_state, verbose
+        As in `AdaBoostClassifier`, like the fitted attributes; the odds that the loss trusts are exp(f).
 
     Examples
     --------
@@ -268,6 +280,7 @@ class LogisticBoostClassifier(DescentClassifier):
         learner=None,
         tol=1e-7,
         max_bins=255,
+        calibrate=True,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -281,6 +294,7 @@ class LogisticBoostClassifier(DescentClassifier):
         self.learner = learner
         self.tol = tol
         self.max_bins = max_bins
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from threadpoolctl import threadpool_limits
 
 from dualboost.data import MISSING, Bins
 from dualboost.estimators.bag_fits import Bags
@@ -24,6 +23,7 @@ from dualboost.learners.step_functions import step_scores
 from dualboost.learners.stumps import StumpScores
 from dualboost.losses import LogisticMixture
 from dualboost.losses.logistic_difference import bounded_slope
+from dualboost.master import one_thread
 from dualboost.rows import Rows
 
 __all__ = ["Design", "LinearVotes", "design_of", "linear_votes"]
@@ -92,7 +92,7 @@ def linear_votes(oracle: LeafOracle, bags: Bags, prints: np.ndarray, loss: Logis
     many = sum(found.count for found in oracle.categories.values())
     if oracle.bins.n_features > _MOST_COLUMNS or many > _MOST_CATEGORIES:
         return None
-    with threadpool_limits(1):  # small products: more threads cost time, and might change bits
+    with one_thread():  # small products: more threads cost time, and might change bits
         return _linear_votes(oracle, bags, prints, loss)
 
 

@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dualboost.boosters import Booster, Corrective, TotallyCorrective
 from dualboost.estimators.base import BoostedClassifier, Parts, check_booster, check_learner, with_a_vote
-from dualboost.estimators.folds import distinct_rows
 from dualboost.estimators.selection import choose_nu
 from dualboost.estimators.validation import TrainingData, check_whole_number
+from dualboost.game import Game
 from dualboost.learners import Learner, Trees
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
@@ -55,6 +55,10 @@ class MarginClassifier(BoostedClassifier):
         """
         return self._fit(X, y, sample_weight, eval_set=eval_set)
 
+    def _prepared(self, data: TrainingData) -> TrainingData:
+        """Copies merged: a soft margin has many best votes, and the last bit of a sum over rows may choose."""
+        return data.without_copies()
+
     def _fit_two(self, data: TrainingData, rows: Rows) -> None:
         learner = check_learner(self.learner, self.max_bins)
         booster = self._booster(data)  # first: it refuses what it cannot do before anything is computed
@@ -64,7 +68,7 @@ class MarginClassifier(BoostedClassifier):
         game, outcome = self._train(data, rows, parts, f"nu = {self.nu_:.3g}")
         broken_off = data.control.part in data.control.broken_off
         self._keep(data, game.oracle, with_a_vote(game, outcome, broken_off))
-        self.status_ += self._warning(outcome)
+        self.status_ += self._warning(game, outcome)
 
     def _check_parameters(self) -> None:
         check_nu(getattr(self, "nu", "auto"))
@@ -81,12 +85,12 @@ class MarginClassifier(BoostedClassifier):
     def _remedy(self, larger: float) -> str:
         """What to do when there is no margin at this nu."""
 
-    def _warning(self, outcome: Outcome) -> str:
+    def _warning(self, game: Game, outcome: Outcome) -> str:
         """What a user should do when there is no margin to speak of."""
         certificate = outcome.certificate
         if certificate.objective > 0:
             return ""
-        wrong = float(np.mean(outcome.margins <= 0))  # of the rows of the game, pairs or not
+        wrong = float(np.sum(game.rows.prior, where=outcome.margins <= 0))  # of the rows of the game, pairs or not
         remedy = self._remedy(min(1.0, max(2.5 * wrong, 1.5 * self.nu_)))
         if certificate.bound <= self._accuracy()[0]:
             reason = f"the hypotheses cannot put all but {self.nu_:.0%} of the rows on their side; {remedy}"
@@ -271,11 +275,11 @@ class MarginBoostClassifier(SoftMarginClassifier):
         self.multiclass = multiclass
 
     def _booster(self, data: TrainingData) -> Booster:
-        """All weights anew each round while that is cheap, else one step a round. Copies of a row do not count."""
+        """All weights anew each round while that is cheap, else one step a round. Copies of a row are merged by now."""
         if self.booster is not None:
             return self.booster
-        small = len(data.signs) <= _ROWS_TO_REVISIT or distinct_rows(data.X) <= _ROWS_TO_REVISIT
         columns = _TREES_A_ROUND if isinstance(self.learner, Trees) else None
+        small = len(data.codes) <= _ROWS_TO_REVISIT
         return TotallyCorrective(columns) if small else Corrective(step="search", smoothing="halving")
 
     def _accuracy(self) -> tuple[float, float]:

@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
 from dualboost.estimators.arrays import INPUT, validated
-from dualboost.frames import Frame, as_frame, check_infinity, encode_frame
+from dualboost.frames import Frame, as_frame, check_different_names, check_infinity, encode_frame
 
 __all__ = ["predict_input"]
 
-_SMALL = 10_000  # cells
+_SMALL = 1_000_000  # cells
 
 
 def predict_input(estimator, X):
@@ -21,14 +21,23 @@ def predict_input(estimator, X):
     if frame is not None:
         if (cells := _plain_cells(estimator, frame)) is not None:
             return cells
-        check_infinity(frame)
         _check_odd_names(frame.odd_names, getattr(estimator, "column_names_", []))
-    if frame is None or (frame.plain and not categories):
-        return validated(estimator, X, reset=False)
-    _check_feature_names(estimator, frame.table, reset=False)
-    table = check_array(encode_frame(frame, categories), **INPUT)
+        if categories or not frame.plain:
+            return _encoded(estimator, frame, categories)
+        check_infinity(frame)
+    return validated(estimator, X, reset=False)
+
+
+def _encoded(estimator, frame: Frame, categories) -> np.ndarray:
+    """A frame as numbers. The names of training in their order need no more looking at."""
+    known = np.asarray(getattr(estimator, "feature_names_in_", ()), dtype=object).tolist()
+    if frame.odd_names or frame.names != known:
+        check_different_names(frame)
+        _check_feature_names(estimator, frame.table, reset=False)
+    table = encode_frame(frame, categories)
+    check_infinity(frame, table)
     _check_n_features(estimator, table, reset=False)
-    return table
+    return table if table.size else check_array(table, **INPUT)
 
 
 def _check_odd_names(now: list[str], then: list[str]) -> None:

@@ -29,14 +29,16 @@ from dualboost.estimators.noise_rate import log_shares, scale_and_rate
 from dualboost.estimators.noisy_trials import Found, Settings, Trials, learners_for
 from dualboost.estimators.progress import progress
 from dualboost.estimators.training import Training
-from dualboost.estimators.validation import TrainingData, check_whole_number
+from dualboost.estimators.validation import TrainingData, check_whole_number, of_common_size
 from dualboost.game import Certificate, State
-from dualboost.learners import Learner, Stumps
+from dualboost.labels import as_labels
+from dualboost.learners import Learner, Predictor, Stumps
 from dualboost.losses import LogisticDifference, LogisticMixture, Loss
 from dualboost.rows import Rows
 
 __all__ = ["LogisticDifferenceClassifier", "LogisticMixtureClassifier"]
 
+_PIECE = 1 << 17  # rows that are scored between two looks at the clock
 _NO_SIGNAL = "the labels carry no signal: no model beats the class frequencies on rows that it has not seen"
 
 
@@ -69,7 +71,7 @@ class NoisyClassifier(BoostedClassifier):
         self._check_seeded()
         self._fit(X, y, sample_weight, eval_set=eval_set)
         if hasattr(self, "estimators_"):
-            self._join(np.searchsorted(self.classes_, y))
+            self._join(np.ravel(as_labels(y)), sample_weight)
         return self
 
     def _check_seeded(self) -> None:
@@ -78,11 +80,18 @@ class NoisyClassifier(BoostedClassifier):
         if self.bags and training.checkpoint is not None and self.random_state is None:
             raise ValueError("A checkpoint of bags needs a random_state, so that the next fit deals the same bags.")
 
-    def _join(self, codes: np.ndarray) -> None:
-        """Of several classes, each row's noise by the model of its own class against the rest."""
+    def _join(self, labels: np.ndarray, sample_weight) -> None:
+        """Of several classes, each row's noise by the model of its own class against the rest.
+
+        Rows without weight may have labels that are no class: like all of these, they are not judged.
+        """
         noise = np.column_stack([model.label_noise_ for model in self.estimators_])
+        codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         self.label_noise_ = noise[np.arange(len(codes)), codes]
-        self.noise_rate_ = float(np.nanmean(self.label_noise_))
+        judged = ~np.isnan(self.label_noise_)
+        weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+        weights = of_common_size(np.broadcast_to(weights, labels.shape))
+        self.noise_rate_ = float(np.average(self.label_noise_[judged], weights=weights[judged]))
         self.loss_history_ = [model.loss_history_ for model in self.estimators_]
 
     def _fit_two(self, data: TrainingData, rows: Rows) -> None:
@@ -121,7 +130,7 @@ class NoisyClassifier(BoostedClassifier):
         trial, predictor = found.trial, found.predictor(1.0)
         signal = found.signal(data.signs, rows)
         seen = np.isnan(trial.out_margins)
-        inside = data.signs * predictor.scores(data.X, rows.threads)
+        inside = _margins(data, rows, predictor, trial.inside)
         plain = np.where(seen, inside, trial.out_margins)
         scale, rate = scale_and_rate(plain, rows, given)
         predictor, inside, outside = found.predictor(scale), scale * inside, scale * plain
@@ -179,6 +188,17 @@ class NoisyClassifier(BoostedClassifier):
         self.noise_rate_ = 0.5
         self.label_noise_ = np.where(np.isnan(self.label_noise_), np.nan, 0.5)
         warnings.warn(f"{type(self).__name__}: {_NO_SIGNAL}.", ConvergenceWarning, stacklevel=4)
+
+
+def _margins(data: TrainingData, rows: Rows, vote: Predictor, known: np.ndarray | None) -> np.ndarray:
+    """y f(x) of all rows. Where there is no time for it, `known` is the same but for rounding."""
+    clock, pieces = data.control.clock, []
+    late = clock.patience()
+    for begin in range(0, len(data.codes), _PIECE):
+        if known is not None and (clock.hurried or late()):
+            return known
+        pieces.append(vote.scores(data.X[begin : begin + _PIECE], rows.threads))
+    return data.signs * np.concatenate(pieces)
 
 
 class Losses:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from numbers import Integral
 from typing import Any
 
@@ -18,8 +19,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from dualboost.data import MOST_THREADS
 from dualboost.estimators.arrays import INPUT, validated
 from dualboost.estimators.control import Control
+from dualboost.estimators.copies import Copies
 from dualboost.estimators.new_rows import predict_input
 from dualboost.frames import as_frame, check_infinity, check_whole_numbers, frame_numbers
 from dualboost.labels import as_labels
@@ -30,8 +33,10 @@ from dualboost.rows import Rows
 
 __all__ = [
     "TrainingData",
+    "check_truth_values",
     "check_whole_number",
     "further_data",
+    "of_common_size",
     "thread_count",
     "training_data",
 ]
@@ -60,6 +65,8 @@ class TrainingData:
     """Rows to judge by, which are not fitted to."""
     pairs: bool = False
     """Whether a row of the game is a pair: an example, and a class that it does not have."""
+    copies: Copies | None = None
+    """The rows that were merged; None where all are as they were given."""
 
     @property
     def signs(self) -> np.ndarray:
@@ -137,8 +144,27 @@ class TrainingData:
         present[np.flatnonzero(present)[~chosen]] = False
         return replace(self.part(chosen), present=present, n_given=self.n_given, control=self.control)
 
+    def without_copies(self) -> TrainingData:
+        """Equal rows of one class as one, of the weight of all: the same data for weights as for copies, to the bit."""
+        held_out = None if self.held_out is None else self.held_out.without_copies()
+        copies = Copies.among(self.X, self.codes, self.weights)
+        if copies is None:
+            return replace(self, held_out=held_out)
+        return replace(
+            self.part(copies.first), weights=copies.weights, present=self.present, n_given=self.n_given,
+            control=self.control, held_out=held_out, copies=copies,
+        )  # fmt: skip
+
     def for_all_rows(self, values: np.ndarray, absent: float) -> np.ndarray:
         """One value for each of the caller's rows; `absent` for those of weight zero."""
+        return self._placed(values if self.copies is None else values[self.copies.of], absent)
+
+    def shared_by_all_rows(self, values: np.ndarray) -> np.ndarray:
+        """What rows carry, for each of the caller's: copies share it by their weight, rows of weight zero have none."""
+        return self._placed(values if self.copies is None else values[self.copies.of] * self.copies.shares, 0.0)
+
+    def _placed(self, values: np.ndarray, absent: float) -> np.ndarray:
+        """Values of the rows that are present, under the numbers of the caller's."""
         if self.present is None:
             return values
         full = np.full((self.n_given, *values.shape[1:]), absent)
@@ -234,10 +260,10 @@ def _weights(sample_weight, X) -> np.ndarray:
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.max() > 0:
         raise ValueError("All sample weights are zero: give at least one row of each class a positive weight.")
-    return _of_common_size(weights)
+    return of_common_size(weights)
 
 
-def _of_common_size(weights: np.ndarray) -> np.ndarray:
+def of_common_size(weights: np.ndarray) -> np.ndarray:
     """Weights whose sums and squares neither overflow nor vanish: scaled by a power of two where they would."""
     largest = float(weights.max())
     if 1e-100 < largest < 1e100:
@@ -257,7 +283,21 @@ def thread_count(n_jobs) -> int:
     """scikit-learn's n_jobs as a number of threads."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None, a number of threads such as 2, or -1 for all cores, not {n_jobs!r}.")
-    return int(effective_n_jobs(n_jobs))
+    threads = int(effective_n_jobs(n_jobs))
+    if threads > MOST_THREADS:
+        raise ValueError(f"n_jobs may be at most {MOST_THREADS}, not {n_jobs!r}.")
+    return threads
+
+
+def check_truth_values(estimator) -> None:
+    """Refuse what is no truth value where one is asked for, and a truth value for a number; `verbose` may be either."""
+    for name, parameter in signature(type(estimator)).parameters.items():
+        default, value = parameter.default, getattr(estimator, name, None)
+        truth = isinstance(value, (bool, np.bool_))
+        if isinstance(default, bool) and not truth:
+            raise ValueError(f"{name} must be True or False, not {value!r}.")
+        if truth and name != "verbose" and isinstance(default, (int, float)) and not isinstance(default, bool):
+            raise ValueError(f"{name} must be a number, not {value!r}.")
 
 
 def check_whole_number(name: str, value, low: int, high: float = np.inf) -> None:

@@ -79,6 +79,9 @@ class RunWatch(Watch):
             self.control.stopped.add(self.control.part)
         return reason
 
+    def patience(self) -> Callable[[], str]:
+        return self.control.clock.patience()
+
     def _out_of_time(self) -> str:
         reason = self.control.clock.reason()
         if reason:

@@ -1,6 +1,12 @@
 """Data frames of pandas, polars and Arrow as tables of numbers."""
 
-from dualboost.frames.numbers import FrameNumbers, check_infinity, encode_frame, frame_numbers
+from dualboost.frames.numbers import (
+    FrameNumbers,
+    check_different_names,
+    check_infinity,
+    encode_frame,
+    frame_numbers,
+)
 from dualboost.frames.tables import Frame, Kind, as_frame
 from dualboost.frames.whole_numbers import check_whole_numbers
 
@@ -9,6 +15,7 @@ __all__ = [
     "FrameNumbers",
     "Kind",
     "as_frame",
+    "check_different_names",
     "check_infinity",
     "check_whole_numbers",
     "encode_frame",

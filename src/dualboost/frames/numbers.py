@@ -13,7 +13,7 @@ import numpy as np
 
 from dualboost.frames.tables import Frame, Kind
 
-__all__ = ["FrameNumbers", "check_infinity", "encode_frame", "frame_numbers"]
+__all__ = ["FrameNumbers", "check_different_names", "check_infinity", "encode_frame", "frame_numbers"]
 
 Labels = Mapping[str, Sequence]
 
@@ -48,21 +48,30 @@ def encode_frame(frame: Frame, categories: Labels) -> np.ndarray:
     return _table(frame, categories)
 
 
-def check_infinity(frame: Frame) -> None:
-    """Refuse infinite numbers by the name of their columns."""
-    found = [
-        name
-        for j, name in enumerate(frame.names)
-        if frame.kinds[j] is Kind.NUMBER and np.isinf(np.asarray(frame.numbers(j), dtype=np.float64)).any()
-    ]
+def check_infinity(frame: Frame, table: np.ndarray | None = None) -> None:
+    """Refuse infinite numbers by the name of their columns; the frame may have been read into a table already."""
+
+    def infinite(j: int) -> bool:
+        if frame.kinds[j] is not Kind.NUMBER:
+            return False
+        return bool(np.isinf(table[:, j] if table is not None else frame.numbers(j).astype(np.float64)).any())
+
+    if table is not None and not np.isinf(table).any():
+        return
+    found = [name for j, name in enumerate(frame.names) if infinite(j)]
     if found:
         raise ValueError(f"{_subject(found)} infinity: replace it, for example by NaN, which is a missing value.")
 
 
-def _checked(frame: Frame, kinds: Sequence[Kind]) -> Sequence[Kind]:
+def check_different_names(frame: Frame) -> None:
+    """Refuse names that occur twice; scikit-learn would look at the names first, and not say what to do."""
     twice = [name for name, count in Counter(frame.names).items() if count > 1]
     if twice:
         raise ValueError(f"Columns must have different names, but {_listed(twice)} occurs more than once: rename them.")
+
+
+def _checked(frame: Frame, kinds: Sequence[Kind]) -> Sequence[Kind]:
+    check_different_names(frame)
     for kind in (Kind.TEXT, Kind.DATE, Kind.OTHER):
         found = [name for name, own in zip(frame.names, kinds, strict=True) if own is kind]
         if found:

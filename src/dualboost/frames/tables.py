@@ -18,6 +18,9 @@ import numpy as np
 __all__ = ["ArrowFrame", "Frame", "Kind", "PandasFrame", "PolarsFrame", "as_frame"]
 
 
+_FEW = 1000  # rows that Python reads sooner than polars plans to
+
+
 class Kind(Enum):
     """What a column holds."""
 
@@ -161,8 +164,11 @@ class PandasFrame(Frame):
         return [] if all(isinstance(name, str) for name in names) else [str(name) for name in names]
 
     def labels(self, j: int) -> tuple[list, np.ndarray]:
-        cells = self._columns[j].astype("category").cat
-        return cells.categories.tolist(), cells.codes.to_numpy()
+        column = self._columns[j]
+        if hasattr(column.dtype, "pyarrow_dtype"):
+            return arrow_labels(column.array.__arrow_array__())
+        cells = (column if type(column.dtype).__name__ == "CategoricalDtype" else column.astype("category")).array
+        return cells.categories.tolist(), cells.codes
 
 
 def object_kind(values: list) -> Kind:
@@ -225,7 +231,12 @@ class PolarsFrame(Frame):
 
     def labels(self, j: int) -> tuple[list, np.ndarray]:
         column = self.table.to_series(j)
-        cells = column.cast(str) if self.kind(j) in (Kind.CATEGORY, Kind.TEXT) else column
+        texts = self.kind(j) in (Kind.CATEGORY, Kind.TEXT)
+        cells = column.cast(str) if texts else column
+        if texts and len(self) <= _FEW:
+            found = cells.to_list()
+            places_of = {label: k for k, label in enumerate(dict.fromkeys(text for text in found if text is not None))}
+            return list(places_of), np.array([places_of.get(text, -1) for text in found], dtype=np.int64)
         values = cells.drop_nulls().unique().sort().to_list()
         if not values:
             return [], np.full(len(self), -1)
@@ -269,16 +280,20 @@ class ArrowFrame(Frame):
         return column.drop_null().to_numpy() if str(column.type).lstrip("u").startswith("int") else np.empty(0)
 
     def labels(self, j: int) -> tuple[list, np.ndarray]:
-        column = self.table.column(j)
-        if not str(column.type).startswith("dictionary"):
-            column = column.dictionary_encode()
-        values: dict = {}
-        parts = [np.empty(0, dtype=np.int64)]
-        for chunk in column.chunks:
-            met = chunk.dictionary.to_pylist()
-            own = [-1 if value is None else values.setdefault(value, len(values)) for value in met]
-            parts.append(np.array([*own, -1])[chunk.indices.cast("int64").fill_null(-1)])
-        return list(values), np.concatenate(parts)
+        return arrow_labels(self.table.column(j))
+
+
+def arrow_labels(column: Any) -> tuple[list, np.ndarray]:
+    """`Frame.labels` of an Arrow column in chunks."""
+    if not str(column.type).startswith("dictionary"):
+        column = column.dictionary_encode()
+    values: dict = {}
+    parts = [np.empty(0, dtype=np.int64)]
+    for chunk in column.chunks:
+        met = chunk.dictionary.to_pylist()
+        own = [-1 if value is None else values.setdefault(value, len(values)) for value in met]
+        parts.append(np.array([*own, -1])[chunk.indices.cast("int64").fill_null(-1)])
+    return list(values), np.concatenate(parts)
 
 
 def arrow_kind(dtype: Any) -> Kind:

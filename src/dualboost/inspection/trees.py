@@ -27,6 +27,10 @@ class Rule(NamedTuple):
     cuts: np.ndarray
     sides: np.ndarray
 
+    def of(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Where these go; missing ones stand beyond all cuts."""
+        return self.sides[np.searchsorted(self.cuts, values)]
+
 
 @dataclass(frozen=True, eq=False)
 class PlainTrees:
@@ -132,7 +136,7 @@ class PlainTrees:
         """Which values of the node's feature go left and which go right."""
         if self.rule[node] >= 0:
             rule = self.rules[self.rule[node]]
-            sides = rule.sides[np.searchsorted(rule.cuts, x)]  # beyond all cuts stand the missing values
+            sides = rule.of(x)
             return sides == LEFT, sides == RIGHT
         lost = np.isnan(x)
         left, right = x <= self.threshold[node], x > self.threshold[node]

@@ -80,7 +80,13 @@ class MarginDisplay:
         check_model(model)
         if model.margins_.ndim > 1:
             raise ValueError("A model of several classes has margins for each: draw those of model.estimators_[k].")
-        nu = getattr(model, "nu_", None)
+        # One vote for several classes has a certificate of pairs of classes, and margins of rows: not the same average.
+        several = len(model.classes_) > 2
+        nu = None if several else getattr(model, "nu_", None)
+        if several and y is not None:
+            raise ValueError(
+                f"y is to draw each of two classes, and the model has {len(model.classes_)}: leave it out."
+            )
         display = cls(
             model.margins_,
             _row_weights(model, sample_weight),

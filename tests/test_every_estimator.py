@@ -106,9 +106,6 @@ def test_weight_k_is_k_copies_on_rows_never_seen_too(variant, seed):
     counts = np.random.default_rng(seed).integers(0, 4, len(y))
     weighted = make(variant).fit(X, y, sample_weight=counts)
     copied = make(variant).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
-    if variant == "TotalBoostClassifier":  # the weights of the vote are not unique where nothing is forgiven
-        assert weighted.certificate_.objective == pytest.approx(copied.certificate_.objective, abs=0.05)
-        return
     np.testing.assert_allclose(weighted.decision_function(X), copied.decision_function(X), atol=1e-9)
     np.testing.assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), atol=1e-5)
 

@@ -3,6 +3,7 @@
 import datetime
 import os
 from fractions import Fraction
+from inspect import signature
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -30,6 +31,7 @@ from dualboost import (
     shapes,
     to_onnx,
 )
+from dualboost.files.model import MODELS
 from dualboost.learners import Stumps, Trees
 from dualboost.plots import ShapeDisplay
 
@@ -328,3 +330,15 @@ def test_every_classifier_with_probabilities_has_their_logarithm(labels):
     for fitted in (model(calibrate=True).fit(X, labels), AdaBoostClassifier(n_estimators=5).fit(X, labels)):
         np.testing.assert_allclose(np.exp(fitted.predict_log_proba(X)), fitted.predict_proba(X), rtol=1e-12)
     assert not hasattr(model(calibrate=False), "predict_log_proba")
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_truth_value_is_no_number_and_a_number_is_no_truth_value(kind):
+    """Every parameter of every classifier; `verbose` has always been either."""
+    for name, parameter in signature(MODELS[kind]).parameters.items():
+        default = parameter.default
+        wrong = "no" if isinstance(default, bool) else isinstance(default, (int, float)) and name != "verbose"
+        if wrong:
+            with pytest.raises(ValueError, match=f"{name} .*, not {wrong!r}"):
+                MODELS[kind](**{name: wrong}).fit(X, Y)
+    MODELS[kind](verbose=False)._check_parameters()

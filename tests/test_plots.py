@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 
 from dualboost import MarginBoostClassifier, plots
@@ -250,3 +250,12 @@ def test_curves_are_for_stumps_and_two_classes():
             plot(trees)
         with pytest.raises(ValueError, match="several classes"):
             plot(several)
+
+
+def test_margins_of_one_vote_for_several_classes_are_drawn_without_its_certificate(ax):
+    X, y = load_iris(return_X_y=True)
+    model = MarginBoostClassifier(nu=0.3, multiclass="pairs", max_iter=20, calibrate=False).fit(X, y)
+    display = plots.MarginDisplay.from_estimator(model, ax=ax)
+    assert display.certificate is None and len(display.margins) == 150
+    with pytest.raises(ValueError, match=r"the model has 3: leave it out\.$"):
+        plots.MarginDisplay.from_estimator(model, y=y)

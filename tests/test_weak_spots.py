@@ -85,6 +85,11 @@ def test_a_number_of_threads(wrong):
             made.fit(X, Y)
 
 
+def test_more_threads_than_there_can_be():
+    with pytest.raises(ValueError, match=r"^n_jobs may be at most 65536, not 100000\.$"):
+        MarginBoostClassifier(max_iter=2, n_jobs=100_000).fit(X, Y)
+
+
 @pytest.mark.parametrize("wrong", [[0], 1.0, None, True])
 def test_a_curve_is_of_one_feature(wrong):
     pytest.importorskip("matplotlib")

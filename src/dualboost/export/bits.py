@@ -2,7 +2,7 @@
 
 Every question is answered for 64 rows by one number (`questions`), the digits of the leaf that a row reaches follow
 from the answers with three operations a split (`functions`), and eight digits, of one tree or several, tell the score
-in a table.
+in a table. Arrays know nothing of abstaining: the score of a row with a strange category is no number, but NaN.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualboost.export.blocks import BlockSums, Outside
+from dualboost.export.blocks import Outside
 from dualboost.export.columns import Columns
 from dualboost.export.functions import DIGITS, Functions, Place, Tree, numbered
 from dualboost.export.graph import INT32, UINT8, Graph
@@ -23,12 +23,15 @@ from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["CountedTrees", "by_size", "counted_trees"]
 
-_NUMBERS = 4_000_000  # of rungs in a block
-_BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None, None]
+_CELLS = 100_000  # of X in a block, a MB or two with what is worked out from them...
+_LEAST, _MOST = 640, 10_240  # ...and rows
+_NUMBERS = 4_000_000  # of answers in a block
+_NOT_A_NUMBER = np.append(0.0, np.full((1 << DIGITS) - 1, np.nan))  # wherever any digit is 1
+_BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
-class CountedTrees(BlockSums):
+class CountedTrees:
     """Groups of trees whose leaves have eight digits together."""
 
     functions: Functions
@@ -44,40 +47,48 @@ class CountedTrees(BlockSums):
         return len(self.votes)
 
     @property
+    def strangers(self) -> bool:
+        """Whether a row can have a strange category; its sums are NaN."""
+        return bool(self.functions.questions.strange)
+
+    @property
     def features(self) -> np.ndarray:
+        """The columns of X they look at, ascending."""
         return np.array([curve.feature for curve in self.functions.questions.curves])
 
     @property
     def block(self) -> int:
-        """Not so many rows that the rungs would take more than a few dozen MB."""
-        return int(np.clip(ROWS * _NUMBERS // self.functions.questions.size, 1, super().block))
+        """How many rows are summed at once: what is worked out from them stays in a cache, or takes a few dozen MB."""
+        most = int(np.clip(_CELLS // len(self.features), _LEAST, _MOST))
+        return int(np.clip(ROWS * _NUMBERS // len(self.functions.asked), 1, most))
 
     @property
     def beginning(self) -> int:
-        questions = self.functions.questions
-        lost, listed = any(curve.lost for curve in questions.curves), bool(questions.listed)
-        return 23_000 + 7 * sum(map(len, self.functions.levels)) + 7_000 * lost + 10_000 * listed
+        """How many steps of a walk take as long as the sums for a few rows."""
+        return 20_000 + 1_500 * len(self.functions.levels)
 
     def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
-        even, odd = self._digits(graph, columns, outside)
-        numbers = _numbers(graph, add_turned(graph, even, odd, BITS))
+        """The sum of the trees of each vote for these rows, a column each."""
+        digits = self._digits(graph, columns, outside)
+        numbers = _numbers(graph, add_turned(graph, digits, len(self.digits), BITS))
         found = graph.add("GatherElements", [graph.constant(self.tables), numbers], {"axis": 1})
         sums = graph.add("MatMul", [graph.constant(self.votes), found])
         rows = graph.add("Transpose", [sums], {"perm": [1, 0]})
         return graph.add("Slice", [rows, graph.constant(np.array([0])), outside.rows])
 
-    def _digits(self, graph: Graph, columns: Columns, outside: Outside) -> list[str]:
-        """The even digits and the odd ones: (group, digit, 64 rows)."""
+    def _digits(self, graph: Graph, columns: Columns, outside: Outside) -> str:
+        """The eight digits of each group: (digit, group, 64 rows)."""
         wanted = sorted({place for own in self.digits for place in own})
         rows = self.functions.add(graph, columns, outside, wanted)
         at = np.array([[wanted.index(place) for place in own] for own in self.digits])
-        return [graph.add("Gather", [rows, graph.constant(at[:, k::2])], {"axis": 0}) for k in (0, 1)]
+        return graph.add("Gather", [rows, graph.constant(at.T)], {"axis": 0})
 
 
 def _numbers(graph: Graph, turned: str) -> str:
     """Byte by byte, one a row, of each group: the rows are in their order again."""
-    turned = graph.add("Unsqueeze", [turned, graph.constant(np.array([1]))])
-    lowered = graph.add("BitShift", [turned, graph.constant(_BYTES)], {"direction": "RIGHT"})
+    own = graph.add("Transpose", [turned], {"perm": [1, 0, 2]})
+    own = graph.add("Unsqueeze", [own, graph.constant(np.array([2]))])
+    lowered = graph.add("BitShift", [own, graph.constant(_BYTES)], {"direction": "RIGHT"})
     byte = graph.add("Cast", [lowered], {"to": UINT8})  # the lowest one
     return graph.add("Flatten", [graph.add("Cast", [byte], {"to": INT32})], {"axis": 1})
 
@@ -94,13 +105,18 @@ def counted_trees(votes: Sequence[PlainTrees]) -> CountedTrees:
     functions = Functions(Questions.of(votes))
     groups = [(k, group) for k, own in enumerate(trees) for group in _groups(own)]
     digits = [[functions.digit(tree, j) for tree in group for j in range(tree.digits)] for _, group in groups]
-    member = np.array([k for k, _ in groups])
-    return CountedTrees(
-        functions,
-        [[*own, *own[:1] * (DIGITS - len(own))] for own in digits],  # what is left over counts for nothing
-        np.array([_table(group) for _, group in groups]),
-        (member == np.arange(len(votes))[:, None]).astype(np.float64),
-    )
+    tables = [_table(group) for _, group in groups]
+    member = np.array([k for k, _ in groups]) == np.arange(len(votes))[:, None]
+    for strange in _eights(functions.strange):
+        digits.append(strange)
+        tables.append(_NOT_A_NUMBER)
+        member = np.append(member, np.ones((len(votes), 1), dtype=bool), axis=1)
+    digits = [[*own, *own[:1] * (DIGITS - len(own))] for own in digits]  # what is left over counts for nothing
+    return CountedTrees(functions, digits, np.array(tables), member.astype(np.float64))
+
+
+def _eights(places: Sequence[Place]) -> list[list[Place]]:
+    return [list(places[first : first + DIGITS]) for first in range(0, len(places), DIGITS)]
 
 
 def _groups(trees: Sequence[Tree]) -> list[list[Tree]]:

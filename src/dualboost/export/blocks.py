@@ -6,21 +6,22 @@ trees are worked out at once. A few rows are walked as before.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualboost.export.columns import Columns, add_columns
+from dualboost.export.columns import add_columns
 from dualboost.export.graph import Graph
 from dualboost.inspection.trees import PlainTrees
 
-__all__ = ["BlockSums", "Outside", "add_block", "add_blocks", "add_fits", "add_many", "levels_of"]
+if TYPE_CHECKING:
+    from dualboost.export.bits import CountedTrees
 
-_CELLS = 300_000  # of X in a block, a few MB with what is worked out from them...
-_LEAST, _MOST = 640, 10_240  # ...and rows
-_FEWEST, _MANY = 64, 1024  # rows: at least, and surely
+__all__ = ["Outside", "add_block", "add_blocks", "add_fits", "add_many"]
+
+_FEWEST, _MANY = 32, 1024  # rows: at least, and surely
 
 
 @dataclass(frozen=True)
@@ -30,58 +31,29 @@ class Outside:
     graph: Graph
     rows: str
     """The number of rows of a block."""
-    few: bool
-    """Whether that can be a small number."""
 
 
-class BlockSums(ABC):
-    """Trees that can be summed block by block."""
-
-    @property
-    @abstractmethod
-    def n_votes(self) -> int: ...
-
-    @property
-    @abstractmethod
-    def features(self) -> np.ndarray:
-        """The columns of X they look at, ascending."""
-
-    @property
-    @abstractmethod
-    def beginning(self) -> int:
-        """How many steps of a walk take as long as the sums for a few rows."""
-
-    @property
-    def block(self) -> int:
-        """How many rows are summed at once."""
-        return int(np.clip(_CELLS // len(self.features), _LEAST, _MOST))
-
-    @abstractmethod
-    def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
-        """The sum of the trees of each vote for these rows, a column each."""
-
-
-def add_fits(graph: Graph, trees: BlockSums, votes: Sequence[PlainTrees]) -> str:
+def add_fits(graph: Graph, trees: CountedTrees, votes: Sequence[PlainTrees]) -> str:
     """Whether the rows of X are too many to be walked and fit in one block."""
     rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
     ends = (graph.constant(np.array(end)) for end in (_fewest(trees, votes), trees.block))
     return graph.add("Equal", [rows, graph.add("Clip", [rows, *ends])])
 
 
-def add_block(graph: Graph, trees: BlockSums, n_features: int) -> str:
+def add_block(graph: Graph, trees: CountedTrees, n_features: int) -> str:
     """The sums for the rows of X, which fit in one block."""
     rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
-    return trees.add(graph, add_columns(graph, trees.features, n_features), Outside(graph, rows, few=True))
+    return trees.add(graph, add_columns(graph, trees.features, n_features), Outside(graph, rows))
 
 
-def add_blocks(graph: Graph, trees: BlockSums, n_features: int, X: str = "X") -> str:
+def add_blocks(graph: Graph, trees: CountedTrees, n_features: int, X: str = "X") -> str:
     """The sums for any number of rows of X."""
     blocks = _Blocks.of(graph, trees.block)
     body, start = graph.branch(), graph.name("start")
     end = body.add("Add", [start, blocks.size])
     rows = body.add("Slice", [X, start, end, body.constant(np.array([0]))])
     columns = add_columns(body, trees.features, n_features, rows)
-    result = trees.add(body, columns, Outside(graph, blocks.size, few=False))
+    result = trees.add(body, columns, Outside(graph, blocks.size))
     sums = graph.scan(blocks.starts, (body, start, result))
     flat = graph.add("Reshape", [sums, graph.constant(np.array([-1, trees.n_votes]))])
     return blocks.joined(graph, flat)
@@ -121,31 +93,20 @@ class _Blocks:
         return graph.add("Concat", [before, graph.add("Slice", [flat, self.twice, end])], {"axis": 0})
 
 
-def add_many(graph: Graph, trees: BlockSums, votes: Sequence[PlainTrees]) -> str:
+def add_many(graph: Graph, trees: CountedTrees, votes: Sequence[PlainTrees]) -> str:
     """Whether the rows are too many to be walked."""
     rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
     return graph.add("GreaterOrEqual", [rows, graph.constant(np.array([_fewest(trees, votes)]))])
 
 
-def _fewest(trees: BlockSums, votes: Sequence[PlainTrees]) -> int:
+def _fewest(trees: CountedTrees, votes: Sequence[PlainTrees]) -> int:
     return int(np.clip(trees.beginning / max(1.0, sum(map(_steps, votes))), _FEWEST, _MANY))
 
 
-def levels_of(trees: PlainTrees) -> np.ndarray:
-    """How many splits the longest path of each tree has."""
-    levels = np.zeros(len(trees), dtype=np.int64)
-    tree, at = np.arange(len(trees)), trees.roots[:-1]
-    while len(at):
-        inner = trees.feature[at] >= 0
-        tree, at = tree[inner], at[inner]
-        levels[np.unique(tree)] += 1
-        tree, at = np.tile(tree, 2), np.concatenate([trees.left[at], trees.right[at]])
-    return levels
-
-
 def _steps(trees: PlainTrees) -> float:
-    """How many splits a row meets, if half of the rows turn left at each."""
+    """How many splits a row meets, if half of the rows turn left at each; one of categories takes as long as two."""
     met, share, at = 0.0, 1.0, trees.roots[:-1]
     while len(at := at[trees.feature[at] >= 0]):
-        met, share, at = met + share * len(at), share / 2, np.concatenate([trees.left[at], trees.right[at]])
+        met += share * (len(at) + np.count_nonzero(trees.rule[at] >= 0))
+        share, at = share / 2, np.concatenate([trees.left[at], trees.right[at]])
     return met

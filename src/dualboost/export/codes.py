@@ -80,7 +80,7 @@ def _once(features: np.ndarray, asked: Sequence[int]) -> np.ndarray:
 def add_values(graph: Graph, curves: Sequence[Curve], columns: Columns) -> str:
     """What each of these says of X, a row each, in some order."""
     rows = [steps.add_found(graph, steps.values) for steps in add_steps(graph, curves, columns)]
-    return rows[0] if len(rows) == 1 else graph.add("Concat", rows, {"axis": 0})
+    return graph.stacked(rows)
 
 
 def _searched(graph: Graph, curves: Sequence[Curve], columns: Columns) -> Steps:

@@ -118,6 +118,11 @@ class Functions:
         """Where this digit of the leaf's number will be found."""
         return self._at(tree, tree.root, digit) or self._answer(())
 
+    @property
+    def strange(self) -> list[Place]:
+        """Where it will be found whether a category is strange, for each column where one can be."""
+        return [self._answer(rungs) for rungs in self.questions.strange]
+
     def _at(self, tree: Tree, node: int, digit: int) -> Place | None:
         """Nothing where the digit is no matter."""
         if tree.vote.feature[node] < 0:
@@ -185,7 +190,7 @@ class _Tables:
     def take(self, places: Sequence[Place]) -> str:
         """The rows at these places, one after the other."""
         parts = [self._rows(source, [row for _, row in own]) for source, own in groupby(places, key=lambda at: at[0])]
-        return parts[0] if len(parts) == 1 else self._graph.add("Concat", parts, {"axis": 0})
+        return self._graph.stacked(parts)
 
     def _rows(self, source: int, rows: list[int]) -> str:
         at = self._moved[source][rows]

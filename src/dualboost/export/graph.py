@@ -10,9 +10,9 @@ import numpy as np
 
 from dualboost.export.ensemble import TreeArrays
 
-__all__ = ["BOOL", "DOUBLE", "INT32", "UINT8", "UINT64", "Graph", "require_onnx"]
+__all__ = ["BOOL", "DOUBLE", "INT32", "UINT8", "Graph", "require_onnx"]
 
-UINT8, INT32, BOOL, DOUBLE, UINT64 = 2, 6, 9, 11, 13  # the numbers of these kinds in ONNX
+UINT8, INT32, BOOL, DOUBLE = 2, 6, 9, 11  # the numbers of these kinds in ONNX
 
 _ML = "ai.onnx.ml"
 _OPSETS = {"": 18, _ML: 5}
@@ -71,6 +71,17 @@ class Graph:
     def sum(self, names: list[str]) -> str:
         """Some results of the same shape, added up."""
         return names[0] if len(names) == 1 else self.add("Sum", names)
+
+    def halves(self, name: str, axis: int) -> tuple[str, str]:
+        """The two halves of a result."""
+        first, second = self.name("half"), self.name("half")
+        node = self._onnx.helper.make_node("Split", [name], [first, second], name=first, axis=axis, num_outputs=2)
+        self._nodes.append(node)
+        return first, second
+
+    def stacked(self, names: list[str], axis: int = 0) -> str:
+        """Some results one after the other."""
+        return names[0] if len(names) == 1 else self.add("Concat", names, {"axis": axis})
 
     def call(self, name: str, output: str) -> None:
         """Give a result the name of an output."""

@@ -9,8 +9,12 @@ import numpy as np
 
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Link, Sigmoid, Softmax, Steps
+from dualboost.export.codes import add_steps
+from dualboost.export.columns import Columns
+from dualboost.export.curves import Curve
 from dualboost.export.ensemble import tree_arrays
-from dualboost.export.graph import Graph
+from dualboost.export.graph import INT32, Graph
+from dualboost.export.lookup import lookups
 from dualboost.export.votes import add_votes
 from dualboost.inspection.as_trees import plain_trees, step_tree
 from dualboost.inspection.names import check_model, feature_names
@@ -23,11 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["to_onnx"]
 
 _KINDS = {"i": "INT64", "u": "INT64", "b": "BOOL", "f": "DOUBLE", "U": "STRING", "O": "STRING"}
+_MANY, _VERY_MANY = 256, 1500  # scores whose pieces are found faster in a grid of cells, or by halving, than by a tree
 _CERTAIN = 1e-12  # as in estimators.base: log-odds of several classes are of probabilities that far from 0 and 1
 
 
 def to_onnx(model: BoostedClassifier) -> ModelProto:
-    """The classifier as an ONNX model, for onnxruntime (1.20 or newer) and other programs.
+    """The classifier as an ONNX model, for onnxruntime (1.21 or newer) and other programs.
 
     Input `X`: a table of doubles, NaN for missing values; thresholds and sums are doubles too, so nothing is rounded to
     single precision. Columns of categories hold their numbers, in the order of the note "categories" of the model.
@@ -151,16 +156,32 @@ def _linked(graph: Graph, score: str, link: Link) -> str:
 
 
 def _interpolated(graph: Graph, score: str, link: Steps) -> str:
-    """Straight pieces: a tree tells the piece, tables where it begins, its value there and its slope."""
+    """Straight pieces: of a score's piece, tables tell where it begins, its value there and its slope."""
     last = np.append(np.diff(link.scores) > 0, True)  # of equal scores the last point counts
     x, p = link.scores[last], link.probabilities[last]
     slopes = np.concatenate([[0.0], np.diff(p) / np.diff(x), [0.0]])
-    cuts = np.nextafter(x, -np.inf)  # a piece holds its first point
+    line = graph.add("Reshape", [score, graph.constant(np.array([1, -1]))])
+    piece = _piece(graph, score, line, np.nextafter(x, -np.inf))  # a piece holds its first point
     # Below the first point its own score is no smaller: with slope 0 it does not matter.
-    pieces = step_tree(cuts.tolist(), np.arange(len(slopes), dtype=np.float64).tolist())
-    piece = graph.add("Cast", [graph.trees(score, tree_arrays([pieces]), 1)], {"to": 7})
     start, value, slope = (
-        graph.add("GatherElements", [graph.constant(table[:, None]), piece], {"axis": 0})
+        graph.add("GatherElements", [graph.constant(table[None, :]), piece], {"axis": 1})
         for table in (np.append(x[:1], x), np.append(p[:1], p), slopes)
     )
-    return graph.add("Add", [graph.add("Mul", [slope, graph.add("Sub", [score, start])]), value])
+    linked = graph.add("Add", [graph.add("Mul", [slope, graph.add("Sub", [line, start])]), value])
+    return graph.add("Reshape", [linked, graph.constant(np.array([-1, 1]))])
+
+
+def _piece(graph: Graph, score: str, line: str, cuts: np.ndarray) -> str:
+    """The number of cuts below each score, in a line: of many by operators on whole arrays, of a few by a tree."""
+    arrays, tree = graph.branch(), graph.branch()
+    pieces = Curve(0, cuts, np.arange(len(cuts) + 1, dtype=np.int32), 0, lost=False)
+    (steps,) = add_steps(arrays, [pieces], Columns(line, np.zeros(1, dtype=np.int64)))
+    own = steps.part(arrays, np.array([0]))
+    found = own.add_found(arrays, own.values)
+    counts = tree_arrays([step_tree(cuts.tolist(), np.arange(len(cuts) + 1.0).tolist())])
+    walked = tree.add("Cast", [tree.trees(score, counts, 1)], {"to": INT32})
+    walked = tree.add("Reshape", [walked, tree.constant(np.array([1, -1]))])
+    rows = graph.add("Shape", [line], {"start": 1, "end": 2})
+    fewest = _MANY if lookups([pieces])[0] else _VERY_MANY
+    many = graph.add("GreaterOrEqual", [rows, graph.constant(np.array([fewest]))])
+    return graph.choose(many, (arrays, found), (tree, walked), INT32)

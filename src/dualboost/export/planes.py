@@ -1,28 +1,26 @@
-"""The codes of columns by binary digits: a plane has one digit of one column, 64 rows in a number.
+"""Bits that depend on the code of a row in its column, 64 rows in a number: a plane has one bit of one column.
 
-A table turns the code of a row into its digits, eight bits apart; with the digits of seven other rows in between they
-are one sum of doubles, and exact, for six digits of eight rows are 48 bits. Eight such sums are a square of bytes,
-which is turned: then each number has one digit of 64 rows.
+A table turns the code of a row into eight bits, a byte apart; with the bits of seven other rows in between they are one
+sum of whole numbers. Eight such sums are a square of bytes, which is turned: then each number has one bit of 64 rows.
 
-No array is turned round on the way in or out: with n numbers, row b n + k is bit b of number k.
+With n numbers, row (8 a + b) n + k is bit 8 b + a of number k.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dualboost.export.blocks import Outside
 from dualboost.export.codes import Steps
-from dualboost.export.graph import UINT64, Graph
-from dualboost.export.turning import BYTES, EIGHT, add_turned, even_and_odd
+from dualboost.export.graph import Graph
+from dualboost.export.turning import BYTES, EIGHT, add_turned
 
 __all__ = ["ROWS", "Planes", "add_padding", "add_planes"]
 
 ROWS = 64  # in one number
-_DIGITS = 6  # of a code in one sum
 
 
 @dataclass(frozen=True)
@@ -30,16 +28,11 @@ class Planes:
     """A table of planes in the graph."""
 
     name: str
-    first: dict[tuple[int, int], int]
-    """The row of the first of the digits of a feature, six by six."""
+    sums: list[tuple[int, int]]
+    """Whose bits each sum has: a feature, and which eight of them. Row s + j len(sums) is the j-th bit of sum s."""
 
-    def row(self, feature: int, digit: int) -> int:
-        first = self.first.get((feature, digit // _DIGITS))
-        return self.nothing(feature) if first is None else first + digit % _DIGITS
-
-    def nothing(self, feature: int) -> int:
-        """A row where no bit is set."""
-        return self.first[feature, 0] + _DIGITS
+    def row(self, feature: int, bit: int) -> int:
+        return self.sums.index((feature, bit // EIGHT)) + bit % EIGHT * len(self.sums)
 
 
 def add_padding(outside: Outside) -> str:
@@ -50,36 +43,33 @@ def add_padding(outside: Outside) -> str:
     return graph.add("Concat", [graph.constant(np.zeros(3, dtype=np.int64)), lacking], {"axis": 0})
 
 
-def add_planes(graph: Graph, parts: Sequence[Steps]) -> Planes:
-    """The planes of these codes; the number of rows is a multiple of 64."""
-    sums: list[str] = []
-    first: dict[tuple[int, int], int] = {}
+def add_planes(graph: Graph, parts: Sequence[Steps], bits: Mapping[int, np.ndarray]) -> Planes:
+    """The planes of all bits of these features: a row a code, a column a bit. The rows of X are a multiple of 64."""
+    parted: list[str] = []
+    sums: list[tuple[int, int]] = []
     for steps in parts:
         rows, tables = [], []
         for row, feature, codes in steps.own:
-            for six in range(_sixes(codes.max())):
-                first[feature, six] = EIGHT * len(first)
+            # No matter which bits a missing value has, where none can be missing.
+            known = bits[feature][np.minimum(codes, len(bits[feature]) - 1)]
+            for eight in range(-(-known.shape[1] // EIGHT)):
+                sums.append((feature, eight))
                 rows.append(row)
-                tables.append(_digits(codes, six))
-        sums.append(_sums(graph, steps.part(graph, np.array(rows)), np.array(tables)))
-    joined = sums[0] if len(sums) == 1 else graph.add("Concat", sums, {"axis": 0})
-    apart = graph.add("Reshape", [joined, graph.constant(np.array([len(first), EIGHT, -1]))])
-    numbers = graph.add("Cast", [apart], {"to": UINT64})
-    turned = add_turned(graph, *even_and_odd(graph, numbers), BYTES)
-    return Planes(graph.add("Reshape", [turned, graph.constant(np.array([EIGHT * len(first), -1]))]), first)
+                tables.append(_apart(known[:, eight * EIGHT : (eight + 1) * EIGHT]))
+        parted.append(_added(graph, steps.part(graph, np.array(rows)), np.array(tables)))
+    numbers = graph.add("Reshape", [graph.stacked(parted), graph.constant(np.array([len(sums), EIGHT, -1]))])
+    turned = add_turned(graph, graph.add("Transpose", [numbers], {"perm": [1, 0, 2]}), len(sums), BYTES)
+    return Planes(graph.add("Reshape", [turned, graph.constant(np.array([EIGHT * len(sums), -1]))]), sums)
 
 
-def _sixes(highest: int) -> int:
-    return max(1, -(-int(highest).bit_length() // _DIGITS))
+def _apart(bits: np.ndarray) -> np.ndarray:
+    """Up to eight bits of each code, a byte apart."""
+    return bits.astype(np.uint64) @ (np.uint64(1) << (EIGHT * np.arange(bits.shape[1], dtype=np.uint64)))
 
 
-def _digits(codes: np.ndarray, six: int) -> np.ndarray:
-    """Six binary digits of each code, a byte apart."""
-    return (codes[:, None] >> _DIGITS * six >> np.arange(_DIGITS) & 1) @ 2.0 ** (EIGHT * np.arange(_DIGITS))
-
-
-def _sums(graph: Graph, steps: Steps, tables: np.ndarray) -> str:
-    """The digits of eight rows in a number, a row a table."""
+def _added(graph: Graph, steps: Steps, tables: np.ndarray) -> str:
+    """The bits of eight rows in a number, for each table."""
     found = steps.add_found(graph, tables)
-    apart = graph.add("Reshape", [found, graph.constant(np.array([len(tables), EIGHT, EIGHT, -1]))])
-    return graph.add("MatMul", [graph.constant(2.0 ** np.arange(EIGHT)[None, :]), apart])
+    apart = graph.add("Reshape", [found, graph.constant(np.array([len(tables), EIGHT, -1]))])
+    places = np.uint64(1) << np.arange(EIGHT, dtype=np.uint64)
+    return graph.add("MatMul", [graph.constant(places[None, :]), apart])

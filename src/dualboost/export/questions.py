@@ -4,25 +4,24 @@ Each row has a code in every column, the number of cuts below its value; a missi
 `ladders` tell which rows have at least a given code. A question is a step function of sides; the rows that it sends
 right are told by the rungs where its sides change, an odd number of which they have reached. Where sides change often,
 as those of categories do, the answers are looked up for each code instead, and every question has a rung of its own.
+One more question of such a column is whether a category is strange: no tree knows it, and some abstain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
 from dualboost.export.blocks import Outside
-from dualboost.export.codes import Steps, add_steps
+from dualboost.export.codes import add_steps
 from dualboost.export.columns import Columns
 from dualboost.export.curves import Curve, finite_cuts
-from dualboost.export.graph import UINT64, Graph
-from dualboost.export.ladders import Ladder, ladders
-from dualboost.export.listed import add_listed
-from dualboost.export.planes import ROWS, add_padding, add_planes
-from dualboost.export.scattered import add_scattered
+from dualboost.export.graph import Graph
+from dualboost.export.ladders import Ladder, add_rungs, ladders
+from dualboost.export.planes import add_padding, add_planes
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
 
 __all__ = ["ALWAYS", "Key", "Questions", "Rungs", "question"]
@@ -31,8 +30,7 @@ Key = tuple[int, bytes, bytes]
 Rungs = tuple[int, ...]  # what has reached an odd number of them
 ALWAYS = 0  # a rung that every code reaches
 
-_MANY = 1280  # rows for which climbing is quicker than scattering
-_OFTEN = 3  # changes of sides a question from which on answers are looked up
+_DEAR = 6  # a change of sides beyond the second, compared with looking an answer up
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,86 +42,78 @@ class Questions:
     ladders: list[Ladder]
     listed: dict[int, np.ndarray]
     """The answers of columns without a ladder: a row a code, a column a question."""
+    places: dict[int, range]
+    """The rungs of each feature: one a code and one that none reaches, or one a question."""
     answers: dict[Key, Rungs]
     """True for right."""
+    strange: list[Rungs]
+    """Whether a category is, for each column where it can be."""
 
     @classmethod
     def of(cls, votes: Sequence[PlainTrees]) -> Questions:
         asked = [question(vote, node) for vote in votes for node in np.flatnonzero(vote.feature >= 0).tolist()]
         rules = dict(asked)
         curves = _curves(list(rules.values()))
-        known = {curve.feature: curve for curve in curves}
-        right: dict[int, dict[Key, np.ndarray]] = {curve.feature: {} for curve in curves}
-        for key, rule in rules.items():
-            right[rule.feature][key] = _right(known[rule.feature], rule)
+        right = {curve.feature: _answers(curve, rules) for curve in curves}
         listed = {feature: np.array([*own.values()]).T for feature, own in right.items() if _changing(own.values())}
         if len(listed) == len(curves):  # the rungs that every row and no row reaches
             first = curves[0].feature
             constant = np.tile([True, False], (len(listed[first]), 1))
             listed[first] = np.concatenate([constant, listed[first]], axis=1)
-        own = ladders({curve.feature: _codes(curve) for curve in curves if curve.feature not in listed})
-        places = _places(own, listed)
+        codes = {curve.feature: _codes(curve) for curve in curves}
+        own = ladders({feature: count for feature, count in codes.items() if feature not in listed})
+        places = _places(own, codes, listed)
         answers: dict[Key, Rungs] = {}
         for feature, keys in right.items():
             if feature in listed:
                 answers |= {key: (rung,) for key, rung in zip(keys, places[feature][-len(keys) :], strict=True)}
             else:
                 answers |= {key: _changes(sides, places[feature]) for key, sides in keys.items()}
-        return cls(curves, own, listed, answers)
-
-    @property
-    def size(self) -> int:
-        """The number of rungs."""
-        return sum(ladder.size for ladder in self.ladders) + sum(own.shape[1] for own in self.listed.values())
+        strange = [rungs for key, rungs in answers.items() if key == _strange(key[0])]
+        return cls(curves, own, listed, places, answers, strange)
 
     @property
     def never(self) -> int:
         """A rung that no code reaches."""
-        return self.ladders[0].rungs - 1 if self.ladders else ALWAYS + 1
+        return len(self.places[self.ladders[0].features[0]]) - 1 if self.ladders else ALWAYS + 1
 
     def add(self, graph: Graph, columns: Columns, outside: Outside, asked: Sequence[Rungs]) -> tuple[str, np.ndarray]:
         """A table with a number for each 64 rows of X, and the row in it of each that is asked."""
-        rungs = self._add_rungs(graph, columns, outside)
-        rows = np.array([own[0] if own else self.never for own in asked])
+        needed = sorted({self.never, *(rung for own in asked for rung in own)})
+        row_of = {rung: row for row, rung in enumerate(needed)}
+        rows = np.array([row_of[own[0] if own else self.never] for own in asked])
         several = sorted((k for k, own in enumerate(asked) if len(own) > 1), key=lambda k: len(asked[k]))
-        rows[several] = self.size + np.arange(len(several))
-        groups = groupby((asked[k] for k in several), key=lambda own: (len(own) - 1).bit_length())
-        tables = [
-            np.array([[*own, *[self.never] * ((1 << bits) - len(own))] for own in group]) for bits, group in groups
-        ]
-        return _stacked(graph, [rungs, *(_opposed(graph, rungs, table) for table in tables)]), rows
+        rows[several] = len(needed) + np.arange(len(several))
+        tables = []
+        for bits, group in groupby((asked[k] for k in several), key=lambda own: (len(own) - 1).bit_length()):
+            filled = [[*own, *[self.never] * ((1 << bits) - len(own))] for own in group]
+            tables.append(np.array([[row_of[rung] for rung in own] for own in filled]))
+        rungs = self._add_rungs(graph, columns, outside, needed)
+        return graph.stacked([rungs, *(_opposed(graph, rungs, table) for table in tables)]), rows
 
-    def _add_rungs(self, graph: Graph, columns: Columns, outside: Outside) -> str:
+    def _add_rungs(self, graph: Graph, columns: Columns, outside: Outside, needed: Sequence[int]) -> str:
+        """Those that are needed, in their order: the ones of ladders, then answers that are looked up."""
         padding = add_padding(outside)
         parts = [
             steps._replace(at=graph.add("Pad", [steps.at, padding])) for steps in add_steps(graph, self.curves, columns)
         ]
-        found = []
-        if self.ladders:
-            climbed = _of_features(parts, {curve.feature for curve in self.curves} - self.listed.keys())
-            found.append(self._climbed_or_scattered(graph, climbed, outside))
-        if self.listed:
-            found.append(add_listed(graph, _of_features(parts, self.listed.keys()), self.listed))
-        return _stacked(graph, found)
+        planes = add_planes(graph, parts, self._bits)
+        climbed: list[tuple[int, int]] = []
+        looked_up: list[tuple[int, int]] = []
+        for feature, own in self.places.items():
+            rungs = [(feature, rung - own.start) for rung in needed if rung in own]
+            (looked_up if feature in self.listed else climbed).extend(rungs)
+        found = [add_rungs(graph, planes, self.ladders, climbed)] if climbed else []
+        if looked_up:
+            rows = np.array([planes.row(feature, bit) for feature, bit in looked_up])
+            found.append(graph.add("Gather", [planes.name, graph.constant(rows)], {"axis": 0}))
+        return graph.stacked(found)
 
-    def _climbed_or_scattered(self, graph: Graph, parts: Sequence[Steps], outside: Outside) -> str:
-        if not outside.few:
-            return self._climbed(graph, parts)
-        many = graph.add("GreaterOrEqual", [outside.rows, graph.constant(np.array([_MANY]))])
-        scattering, climbing = graph.branch(), graph.branch()
-        scattered = add_scattered(scattering, parts, _places(self.ladders, {}), _MANY)
-        return graph.choose(many, (climbing, self._climbed(climbing, parts)), (scattering, scattered), UINT64)
-
-    def _climbed(self, graph: Graph, parts: Sequence[Steps]) -> str:
-        planes = add_planes(graph, parts)
-        return _stacked(graph, [ladder.add(graph, planes) for ladder in self.ladders])
-
-
-def _of_features(parts: Sequence[Steps], features: Set[int]) -> list[Steps]:
-    own = [
-        steps._replace(features=np.where(np.isin(steps.features, [*features]), steps.features, -1)) for steps in parts
-    ]
-    return [steps for steps in own if steps.own]
+    @property
+    def _bits(self) -> dict[int, np.ndarray]:
+        """What is looked up for each code of a column: all answers, or its binary digits."""
+        digits = {feature: ladder.digits for ladder in self.ladders for feature in ladder.features}
+        return digits | self.listed
 
 
 def question(vote: PlainTrees, node: int) -> tuple[Key, Rule]:
@@ -155,15 +145,30 @@ def _codes(curve: Curve) -> int:
     return len(curve.values) + curve.lost
 
 
-def _places(own: Sequence[Ladder], listed: Mapping[int, np.ndarray]) -> dict[int, range]:
+def _places(own: Sequence[Ladder], codes: Mapping[int, int], listed: Mapping[int, np.ndarray]) -> dict[int, range]:
     """Where the rungs of each feature stand."""
-    counts = [(feature, ladder.rungs) for ladder in own for feature in ladder.features]
+    counts = [(feature, codes[feature] + 1) for ladder in own for feature in ladder.features]
     counts += [(feature, answers.shape[1]) for feature, answers in listed.items()]
     places, first = {}, 0
     for feature, count in counts:
         places[feature] = range(first, first + count)
         first += count
     return places
+
+
+def _answers(curve: Curve, rules: Mapping[Key, Rule]) -> dict[Key, np.ndarray]:
+    """Whether each code of a column goes right, for every rule on it; and whether it is strange, where one can be."""
+    own = {key: rule for key, rule in rules.items() if rule.feature == curve.feature}
+    answers = {key: _right(curve, rule) for key, rule in own.items()}
+    strange = np.any([rule.of([*curve.cuts, np.inf]) == ABSTAIN for rule in own.values()], axis=0)
+    if strange.any():
+        answers[_strange(curve.feature)] = np.append(strange, [False] * curve.lost)
+    return answers
+
+
+def _strange(feature: int) -> Key:
+    """As the key of a question; no rule has this one."""
+    return feature, b"", b""
 
 
 def _right(curve: Curve, rule: Rule) -> np.ndarray:
@@ -177,8 +182,8 @@ def _right(curve: Curve, rule: Rule) -> np.ndarray:
 
 def _changing(answers: Iterable[np.ndarray]) -> bool:
     """Whether sides change so often that answers are better looked up."""
-    changes = [int(np.count_nonzero(np.diff(right, prepend=False))) for right in answers]
-    return sum(changes) > _OFTEN * max(len(changes), ROWS // 4)
+    changes = np.array([np.count_nonzero(np.diff(right, prepend=False)) for right in answers])
+    return _DEAR * np.maximum(changes - 2, 0).sum() > len(changes)
 
 
 def _changes(right: np.ndarray, own: range) -> Rungs:
@@ -197,7 +202,3 @@ def _opposed(graph: Graph, rungs: str, table: np.ndarray) -> str:
         odd = graph.add("BitwiseXor", [graph.add("Gather", [odd, half], {"axis": axis}) for half in pair])
         axis, table = 1, np.arange(halves[0].shape[-1])
     return odd
-
-
-def _stacked(graph: Graph, parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else graph.add("Concat", parts, {"axis": 0})

@@ -10,7 +10,7 @@ import numpy as np
 
 from dualboost.export.graph import Graph
 
-__all__ = ["BITS", "BYTES", "EIGHT", "add_turned", "even_and_odd"]
+__all__ = ["BITS", "BYTES", "EIGHT", "add_turned"]
 
 EIGHT = 8  # the numbers of a square
 
@@ -18,23 +18,14 @@ EIGHT = 8  # the numbers of a square
 BITS = (1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)
 BYTES = (8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0x00000000FFFFFFFF)
 
-_EVEN_AND_ODD = np.arange(EIGHT).reshape(-1, 2).T
 
-
-def even_and_odd(graph: Graph, numbers: str) -> tuple[str, str]:
-    """Every other of the eight numbers on the second axis."""
-    even, odd = (graph.add("Gather", [numbers, graph.constant(at)], {"axis": 1}) for at in _EVEN_AND_ODD)
-    return even, odd
-
-
-def add_turned(graph: Graph, even: str, odd: str, steps: tuple[tuple[int, int], ...]) -> str:
-    """The even numbers and the odd ones, on the second axis, turned into eight numbers there."""
-    both = ""
-    for apart, chosen in steps:
-        if both:
-            even, odd = even_and_odd(graph, both)
-        both = graph.add("Concat", _exchanged(graph, (even, odd), apart, chosen), {"axis": 1})
-    return both
+def add_turned(graph: Graph, eights: str, count: int, steps: tuple[tuple[int, int], ...]) -> str:
+    """So many squares, turned: their eights stand on the first axis of a table, where long runs are exchanged."""
+    cube = graph.add("Reshape", [eights, graph.constant(np.array([2, 2, 2, count, -1]))])
+    for axis, (apart, chosen) in zip((2, 1, 0), steps, strict=True):
+        exchanged = _exchanged(graph, graph.halves(cube, axis), apart, chosen)
+        cube = graph.add("Concat", exchanged, {"axis": axis})
+    return graph.add("Reshape", [cube, graph.constant(np.array([EIGHT, count, -1]))])
 
 
 def _exchanged(graph: Graph, pair: tuple[str, str], apart: int, chosen: int) -> list[str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
-from dualboost.export.abstaining import Abstaining
-from dualboost.export.bits import by_size, counted_trees
-from dualboost.export.blocks import BlockSums, add_block, add_blocks, add_fits, add_many
+from dualboost.export.abstaining import Abstaining, add_no_number
+from dualboost.export.bits import CountedTrees, by_size, counted_trees
+from dualboost.export.blocks import add_block, add_blocks, add_fits, add_many
 from dualboost.export.columns import add_columns
 from dualboost.export.curves import Curve, curves_and_trees
 from dualboost.export.ensemble import tree_arrays
@@ -44,51 +45,58 @@ class _Ways:
     """Ways to sum the same trees: by arrays, in one block of rows or several, or walked."""
 
     trees: Sequence[PlainTrees]
-    sums: BlockSums
+    sums: CountedTrees
     n_features: int
 
     def add(self, graph: Graph) -> str:
         """The sums, by the quickest way; where the rows fit in one block, a single decision leads there."""
         abstaining = Abstaining.of(self.trees, self.n_features)
-        some_abstain = abstaining.anywhere(graph, self._many)
+        missing = abstaining.anywhere(graph) if len(abstaining.features) else ""
         at_once = add_fits(graph, self.sums, self.trees)
-        if not some_abstain:
-            return self._choose(graph, at_once, self._without)
-        at_once = graph.add("And", [at_once, graph.add("Not", [some_abstain])])
-        return self._choose(graph, at_once, lambda others: self._with(others, abstaining, some_abstain))
-
-    def _many(self, graph: Graph) -> str:
-        return add_many(graph, self.sums, self.trees)
-
-    def _choose(self, graph: Graph, at_once: str, otherwise: Callable[[Graph], str]) -> str:
+        if missing:
+            at_once = graph.add("And", [at_once, graph.add("Not", [missing])])
         block, others = graph.branch(), graph.branch()
-        return graph.choose(at_once, (block, add_block(block, self.sums, self.n_features)), (others, otherwise(others)))
+        otherwise = self._in_blocks_or_walked(others, abstaining, missing)
+        sums = graph.choose(at_once, (block, add_block(block, self.sums, self.n_features)), (others, otherwise))
+        return self._patched(graph, sums, abstaining, missing) if missing or self.sums.strangers else sums
 
-    def _with(self, graph: Graph, abstaining: Abstaining, some_abstain: str) -> str:
-        some, none = graph.branch(), graph.branch()
-        return graph.choose(some_abstain, (some, self._patched(some, abstaining)), (none, self._without(none)))
-
-    def _without(self, graph: Graph) -> str:
-        """No tree abstains from a missing value, so walks are shorter."""
+    def _in_blocks_or_walked(self, graph: Graph, abstaining: Abstaining, missing: str) -> str:
+        """As if no tree abstained from a missing value, and NaN for a strange category: so walks are shorter."""
         counting, walking = graph.branch(), graph.branch()
         decided = [replace(vote, missing=np.where(vote.abstains, RIGHT, vote.missing)) for vote in self.trees]
-        counted = add_blocks(counting, self.sums, self.n_features)
-        walked = _walked(walking, decided, self.n_features)
-        return graph.choose(self._many(graph), (counting, counted), (walking, walked))
+        counted = self._in_blocks(counting, abstaining, missing)
+        walked = _walked(walking, decided, self.n_features, doubtful=True)
+        many = add_many(graph, self.sums, self.trees)
+        return graph.choose(many, (counting, counted), (walking, walked))
 
-    def _patched(self, graph: Graph, abstaining: Abstaining) -> str:
-        """The rows from which trees abstain are walked, or all if they are few; the others are as ever."""
-        many = self._many(graph)
-        chosen = graph.add("Or", [abstaining.rows(graph), graph.add("Not", [many])])
-        places = graph.add("Transpose", [graph.add("NonZero", [chosen])], {"perm": [1, 0]})
-        line = graph.add("Reshape", [places, graph.constant(np.array([-1]))])
-        walked = _walked(graph, self.trees, self.n_features, graph.add("Gather", ["X", line], {"axis": 0}))
-        counting, walking = graph.branch(), graph.branch()
-        column = counting.add("Unsqueeze", [chosen, counting.constant(np.array([1]))])
-        harmless = counting.add("Where", [column, counting.constant(np.array(0.0)), "X"])
-        counted = add_blocks(counting, self.sums, self.n_features, harmless)
-        patched = counting.add("ScatterND", [counted, places, walked])
-        return graph.choose(many, (counting, patched), (walking, walking.add("Identity", [walked])))
+    def _in_blocks(self, graph: Graph, abstaining: Abstaining, missing: str) -> str:
+        if not missing:
+            return add_blocks(graph, self.sums, self.n_features)
+        some, none = graph.branch(), graph.branch()
+        column = some.add("Unsqueeze", [abstaining.rows(some), some.constant(np.array([1]))])
+        harmless = some.add("Where", [column, some.constant(np.array(0.0)), "X"])
+        patchy = add_blocks(some, self.sums, self.n_features, harmless)
+        return graph.choose(missing, (some, patchy), (none, add_blocks(none, self.sums, self.n_features)))
+
+    def _patched(self, graph: Graph, sums: str, abstaining: Abstaining, missing: str) -> str:
+        """Rows from which trees may abstain are walked again."""
+        doubts = [missing] if missing else []
+        if self.sums.strangers:
+            doubts.append(add_no_number(graph, sums))
+        walking, enough = graph.branch(), graph.branch()
+        chosen = [abstaining.rows(walking)] if missing else []
+        if self.sums.strangers:
+            first = walking.add("Gather", [sums, walking.constant(np.array(0))], {"axis": 1})
+            chosen.append(walking.add("IsNaN", [first]))
+        places = walking.add("Transpose", [walking.add("NonZero", [_any(walking, chosen)])], {"perm": [1, 0]})
+        line = walking.add("Reshape", [places, walking.constant(np.array([-1]))])
+        walked = _walked(walking, self.trees, self.n_features, walking.add("Gather", ["X", line], {"axis": 0}))
+        patched = walking.add("ScatterND", [sums, places, walked])
+        return graph.choose(_any(graph, doubts), (walking, patched), (enough, enough.add("Identity", [sums])))
+
+
+def _any(graph: Graph, conditions: Sequence[str]) -> str:
+    return reduce(lambda one, other: graph.add("Or", [one, other]), conditions)
 
 
 def _parts(vote: PlainTrees):
@@ -108,6 +116,6 @@ def _constant(vote: PlainTrees) -> float:
     return float(vote.base + vote.value[roots][vote.feature[roots] < 0].sum())
 
 
-def _walked(graph: Graph, trees: Sequence[PlainTrees], n_features: int, X: str = "X") -> str:
-    told, wide = add_sides(graph, trees, n_features, X)
+def _walked(graph: Graph, trees: Sequence[PlainTrees], n_features: int, X: str = "X", doubtful: bool = False) -> str:
+    told, wide = add_sides(graph, trees, n_features, X, doubtful)
     return graph.trees(wide, tree_arrays(told), len(told))

@@ -27,7 +27,7 @@ _CELLS = 100_000  # of X in a block, a MB or two with what is worked out from th
 _LEAST, _MOST = 640, 10_240  # ...and rows
 _NUMBERS = 4_000_000  # of answers in a block
 _NOT_A_NUMBER = np.append(0.0, np.full((1 << DIGITS) - 1, np.nan))  # wherever any digit is 1
-_BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None]
+_BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None, None, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +86,11 @@ class CountedTrees:
 
 def _numbers(graph: Graph, turned: str) -> str:
     """Byte by byte, one a row, of each group: the rows are in their order again."""
-    own = graph.add("Transpose", [turned], {"perm": [1, 0, 2]})
-    own = graph.add("Unsqueeze", [own, graph.constant(np.array([2]))])
-    lowered = graph.add("BitShift", [own, graph.constant(_BYTES)], {"direction": "RIGHT"})
+    each = graph.add("Unsqueeze", [turned, graph.constant(np.array([0]))])
+    lowered = graph.add("BitShift", [each, graph.constant(_BYTES)], {"direction": "RIGHT"})
     byte = graph.add("Cast", [lowered], {"to": UINT8})  # the lowest one
-    return graph.add("Flatten", [graph.add("Cast", [byte], {"to": INT32})], {"axis": 1})
+    own = graph.add("Transpose", [byte], {"perm": [2, 1, 0, 3]})
+    return graph.add("Flatten", [graph.add("Cast", [own], {"to": INT32})], {"axis": 1})
 
 
 def by_size(trees: PlainTrees) -> tuple[PlainTrees, PlainTrees]:

@@ -195,6 +195,19 @@ def test_trees_of_categories_alone(rows, known, missing, strange, capfd):
     assert not capfd.readouterr().err
 
 
+@pytest.mark.parametrize("rows", [5, 200, MANY, 3 * MANY + 5])
+def test_missing_values_in_columns_that_no_tree_looks_at(rows):
+    """They change nothing, and harm nothing; nor do they hide those in other columns."""
+    rng = np.random.default_rng(0)
+    trees = PlainTrees.of([random_tree(rng, 3, 7) for _ in range(40)])
+    trees = replace(trees, missing=np.full(len(trees.missing), ABSTAIN))
+    table = rng.normal(size=(rows, 8))
+    table[:, 7] = np.nan
+    np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
+    table[rows // 2, :3] = np.nan
+    np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
+
+
 def test_answers_that_change_often_are_looked_up():
     rng = np.random.default_rng(0)
     many = Questions.of([trees_of_categories(rng, 60, np.arange(90.0), LEFT)])

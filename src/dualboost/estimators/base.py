@@ -187,8 +187,9 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         self.n_iter_ = max(model.n_iter_ for model in parts)
         self.status_ = "; ".join(f"{label}: {model.status_}" for label, model in zip(data.classes, parts, strict=True))
         self.history_ = [model.history_ for model in parts]
-        self.margins_ = np.column_stack([model.margins_ for model in parts])
-        self.sample_distribution_ = np.column_stack([model.sample_distribution_ for model in parts])
+        # A line each in memory: side by side they would take half a second for ten classes and a million rows.
+        self.margins_ = np.array([model.margins_ for model in parts]).T
+        self.sample_distribution_ = np.array([model.sample_distribution_ for model in parts]).T
         shares = [model.feature_importances_ for model in parts]
         voting = [share for share in shares if share.any()]  # a part that found no signal votes on no feature
         self.feature_importances_ = np.mean(voting or shares, axis=0)

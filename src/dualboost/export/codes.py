@@ -15,9 +15,7 @@ from dualboost.export.curves import Curve
 from dualboost.export.graph import INT32, Graph
 from dualboost.export.lookup import lookups
 
-__all__ = ["Steps", "add_steps", "add_values"]
-
-_IDLE = 4  # columns, of which one may be idle
+__all__ = ["Steps", "add_steps"]
 
 
 class Steps(NamedTuple):
@@ -50,37 +48,17 @@ class Steps(NamedTuple):
 
 def add_steps(graph: Graph, curves: Sequence[Curve], columns: Columns) -> list[Steps]:
     """All of these, in parts."""
-    tables, resisting = lookups(_with_idle(curves, columns))
-    parts = []
-    for table in tables:
-        features = _once(table.features, [curve.feature for curve in curves])
-        if np.any(features >= 0):
-            parts.append(Steps(features, table.add_steps(graph, columns), table.values))
+    tables, resisting = lookups(curves)
+    parts = [Steps(_once(table.features), table.add_steps(graph, columns), table.values) for table in tables]
     return [*parts, _searched(graph, resisting, columns)] if resisting else parts
 
 
-def _with_idle(curves: Sequence[Curve], columns: Columns) -> list[Curve]:
-    """Where few columns are idle, they get a curve too: working them out costs less than leaving them out."""
-    idle = np.setdiff1d(columns.features, [curve.feature for curve in curves])
-    if len(idle) * _IDLE > len(columns.features):
-        return list(curves)
-    nothing = [Curve(feature, np.empty(0), np.zeros(1, dtype=np.int32), 0, False) for feature in idle.tolist()]
-    return sorted([*curves, *nothing], key=lambda curve: curve.feature)
-
-
-def _once(features: np.ndarray, asked: Sequence[int]) -> np.ndarray:
-    """The features that are asked for, where they come first, and -1."""
-    known, first = np.unique(features, return_index=True)
-    first = first[np.isin(known, asked)]
+def _once(features: np.ndarray) -> np.ndarray:
+    """The features, each where it comes first, and -1 elsewhere."""
     once = np.full(len(features), -1)
+    _, first = np.unique(features, return_index=True)
     once[first] = features[first]
     return once
-
-
-def add_values(graph: Graph, curves: Sequence[Curve], columns: Columns) -> str:
-    """What each of these says of X, a row each, in some order."""
-    rows = [steps.add_found(graph, steps.values) for steps in add_steps(graph, curves, columns)]
-    return graph.stacked(rows)
 
 
 def _searched(graph: Graph, curves: Sequence[Curve], columns: Columns) -> Steps:

@@ -101,10 +101,11 @@ def fit_with_little_memory() -> None:
         rows, labels = kind.table(500 if "nzdd" in name else 12_000)
         rows = rows if "nzdd" in name else told_apart(rows)
         refused = 0
-        for room in ((k * 5 % 12 + 1) << 16 for k in range(12)):
-            resource.setrlimit(resource.RLIMIT_AS, (in_pages(0), unlimited))
+        for room in (int(2 ** (16 + k * 5 % 12 / 2)) for k in range(12)):  # from 64 KiB to 3 MiB
+            taken = in_pages(0)
+            resource.setrlimit(resource.RLIMIT_AS, (taken, unlimited))
             filled = what_was_freed()
-            resource.setrlimit(resource.RLIMIT_AS, (in_pages(0) + room, unlimited))
+            resource.setrlimit(resource.RLIMIT_AS, (taken + room, unlimited))
             try:
                 kind.make().fit(rows, labels)
             except MemoryError:

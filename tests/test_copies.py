@@ -10,6 +10,7 @@ import dualboost
 from dualboost import MarginBoostClassifier, TotalBoostClassifier, solve
 from dualboost.boosters import LPBoost, SoftBoost
 from dualboost.estimators import copies as copies_module
+from dualboost.estimators.coded import rows_of
 from dualboost.estimators.copies import Copies
 from dualboost.estimators.folds import contents, count_distinct, fingerprints
 from dualboost.estimators.margin import MarginClassifier
@@ -180,3 +181,15 @@ def test_small_whole_numbers_have_as_many_hashes_as_rows(values):
     for same in (X.astype(np.float32), np.asfortranarray(X), sp.csr_matrix(X), sp.csc_matrix(X)):
         np.testing.assert_array_equal(contents(same, 0), prints)
         np.testing.assert_array_equal(fingerprints(same, np.random.RandomState(0)), dealt)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("chosen", [[], [3], [0, 2, 3, 7], [5, 1, 1, 0], "mask"])
+def test_rows_of_a_sparse_table_are_those_of_scipy(kind, chosen):
+    table = kind(sp.random_array((9, 6), density=0.4, rng=np.random.default_rng(0)))
+    rows = np.arange(9) % 3 > 0 if chosen == "mask" else np.array(chosen, dtype=np.intp)
+    found, expected = rows_of(table, rows), table[rows]
+    assert type(found) is kind and found.shape == expected.shape
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+        assert getattr(found, part).dtype == getattr(expected, part).dtype

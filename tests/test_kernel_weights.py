@@ -430,6 +430,15 @@ def test_columns(m, kind):
     np.testing.assert_array_equal(place, out)
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (3, 33), (50, 100), (2, LARGE), (4, 0), (0, 5)])
+def test_centre(shape):
+    rng = np.random.default_rng(shape[0])
+    table, centres, factors = rng.normal(size=shape), rng.normal(size=shape[0]), rng.random(shape[1])
+    out = table.copy()
+    kernels.centre(out, centres, factors)
+    np.testing.assert_array_equal(out, (table - centres[:, None]) * factors)
+
+
 # ---- What holds for all --------------------
 
 
@@ -536,9 +545,12 @@ def test_wrong_lengths_are_refused():
         lambda: kernels.move(z, np.ones(39), 1.0, 1.0, out),
         lambda: kernels.spread(z, np.ones(39, np.int8), 1.0),
         lambda: kernels.dot(z, np.ones(41)),
+        lambda: kernels.centre(np.ones((2, 40)), np.ones(2), np.ones(39)),
     ):
         with pytest.raises(ValueError, match="row"):
             call()
+    with pytest.raises(ValueError, match="column"):
+        kernels.centre(np.ones((2, 40)), np.ones(3), np.ones(40))
     for call in calls(np.empty(0), np.ones(1), np.empty(0)):
         with pytest.raises(ValueError, match="at least one row"):
             call()
@@ -598,6 +610,9 @@ def test_out_must_not_overlap_an_input():
         kernels.move(z, np.ones(10), 1.0, 1.0, out)
     with pytest.raises(ValueError, match="share memory"):
         kernels.move(np.ones(10), out, 1.0, 1.0, out)
+    for inputs in ((out[:2], np.ones(5)), (np.ones(2), z[5:])):
+        with pytest.raises(ValueError, match="share memory"):
+            kernels.centre(out.reshape(2, 5), *inputs)
 
 
 def test_values_too_large_for_the_exponent_are_refused_or_projected():

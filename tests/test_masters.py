@@ -12,6 +12,7 @@ import reference
 from dualboost import kernels
 from dualboost.losses import SoftMargin
 from dualboost.master import EdgeProgram, L1Ball, descend, entropy_projection, l1_quadratic, nonnegative_quadratic
+from dualboost.master.lists import read_lists
 from dualboost.rows import Rows
 from dualboost.sets import Capped, Simplex
 
@@ -163,3 +164,10 @@ def test_copies_of_a_row_are_the_same_program_as_its_weight(seed):
         (d, w), (many, same) = weighted.solve(), copied.solve()
         np.testing.assert_allclose(same, w, atol=1e-12)
         np.testing.assert_allclose(np.add.reduceat(many, np.cumsum(copies) - copies), d, atol=1e-12)
+
+
+def test_a_list_without_memory_is_an_error_of_memory():
+    with pytest.raises(MemoryError), read_lists():
+        raise RuntimeError("Could not allocate list object!")
+    with pytest.raises(RuntimeError, match="something else"), read_lists():
+        raise RuntimeError("something else")

@@ -73,7 +73,8 @@ class Bins:
     def stored(self) -> np.ndarray:
         """Which columns are in one of the lists, as 0 and 1."""
         stored = np.zeros(self.n_features, dtype=np.uint8)
-        stored[self.dense_features] = stored[self.sparse_features] = 1
+        stored.put(self.dense_features, 1)
+        stored.put(self.sparse_features, 1)
         return stored
 
     def search_arrays(self, y: np.ndarray) -> SearchArrays:
@@ -185,7 +186,7 @@ def _stored(codes: np.ndarray, columns: tuple, modes: tuple[np.ndarray, np.ndarr
     rows, exceptions = _room_for(storage)
     if storage.sparse.size:
         kernels.pack_dense(codes, storage.sparse, storage.default, storage.start, rows, exceptions, threads)
-    dense_codes = codes if storage.dense.size == len(codes) else codes[storage.dense]
+    dense_codes = codes if storage.dense.size == len(codes) else codes.take(storage.dense, axis=0)
     return _bins(codes.shape[::-1], columns, dense_codes, storage, (rows, exceptions))
 
 

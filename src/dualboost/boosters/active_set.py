@@ -24,15 +24,15 @@ class Atom:
 
     def point(self, m: int) -> np.ndarray:
         d = np.zeros(m)
-        d[self.rows] = self.shares
+        d[self.rows.astype(np.intp)] = self.shares
         return d
 
 
 def vertex_of(d: np.ndarray, caps: np.ndarray) -> Atom:
     """The atom of a vertex: all rows at their cap, but for one at most."""
     rows = np.flatnonzero(d).astype(np.int32)
-    part = rows[d[rows] < (caps[0] if len(caps) == 1 else caps[rows]) * (1 - 1e-12)]
-    return Atom(rows.tobytes() + b"|" + part.tobytes(), rows, d[rows])
+    part = rows[d.take(rows) < (caps[0] if len(caps) == 1 else caps.take(rows)) * (1 - 1e-12)]
+    return Atom(rows.tobytes() + b"|" + part.tobytes(), rows, d.take(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class ActiveSet:
     def at(cls, d: np.ndarray) -> ActiveSet:
         """One atom: the point where a run begins."""
         rows = np.flatnonzero(d).astype(np.int32)
-        return cls((Atom(b"start", rows, d[rows]),), np.ones(1))
+        return cls((Atom(b"start", rows, d.take(rows)),), np.ones(1))
 
     @cached_property
     def _flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -57,7 +57,7 @@ class ActiveSet:
     def dots(self, g: np.ndarray) -> np.ndarray:
         """<g, atom> of each."""
         rows, shares, starts = self._flat
-        return np.add.reduceat(shares * g[rows], starts)
+        return np.add.reduceat(shares * g.take(rows), starts)
 
     def towards(self, atom: Atom, step: float) -> ActiveSet:
         """(1 - step) of everything, and step of this atom."""

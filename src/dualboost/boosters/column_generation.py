@@ -103,8 +103,9 @@ def signed_columns(game: Game, pool: Pool, atoms: tuple[Atom, ...]) -> np.ndarra
     if held != atoms[: len(held)]:
         held, known = (), known[:0]
     fresh = atoms[len(held) :]
-    signs = np.array([sign for _, sign in fresh], dtype=np.float64)
-    columns = game.columns_of(pool.keys[number] for number, _ in fresh) * signs[:, None]
+    columns = game.columns_of(pool.keys[number] for number, _ in fresh)
+    for column, (_, sign) in zip(columns, fresh, strict=True):
+        column *= sign
     columns = np.concatenate([known, columns])
     game.live["signed columns"] = (atoms, columns)
     return columns

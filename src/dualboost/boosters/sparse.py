@@ -17,6 +17,7 @@ from dualboost.boosters.base import Booster, Burst
 from dualboost.boosters.regularizers import Euclidean
 from dualboost.game import Game, Pool, State
 from dualboost.learners.base import Answer
+from dualboost.products import times
 from dualboost.sets.capped import CappedSimplex
 
 __all__ = ["SparseBoost"]
@@ -84,7 +85,7 @@ class SparseBoost(Booster):
         step = edge / size
         # The printed objective has no 1/2 before its square, which halves the shift.
         toll = self.alpha * edge * step * (0.5 if self.project else 1.0)
-        y = here - rows.prior * (np.copysign(step, answer.edges[0]) * column + toll)
+        y = here - rows.prior * (times(column, np.copysign(step, answer.edges[0])) + toll)
         y = np.maximum(y, 0.0)
         left = rows.add(float(y.sum()))
         gain = state.memory.gain + step * edge - size * step**2 / 2 - toll * (1.0 - left)

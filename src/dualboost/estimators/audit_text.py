@@ -116,7 +116,7 @@ def rarity(counts) -> np.ndarray:
 def weighed(counts, idf: np.ndarray):
     """Counts on a logarithmic scale, times the rarity of the word, each document of length 1."""
     table = sp.csr_array(counts, copy=True)
-    table.data = np.sign(table.data) * np.log1p(np.abs(table.data)) * idf[table.indices]
+    table.data = np.sign(table.data) * np.log1p(np.abs(table.data)) * idf.take(table.indices)
     length = np.sqrt(np.asarray(table.multiply(table).sum(axis=1)).ravel())
     table.data /= np.repeat(np.where(length > 0, length, 1.0), np.diff(table.indptr))
     return table

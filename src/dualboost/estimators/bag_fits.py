@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dualboost.boosters import Leveraging
+from dualboost.estimators.coded import rows_of
 from dualboost.estimators.validation import TrainingData
 from dualboost.game import Game, State, rounds
 from dualboost.learners import LeafTrees, Learner, Predictor
@@ -17,6 +18,7 @@ from dualboost.learners.leaf_scores import LeafTree
 from dualboost.learners.leaf_trees import LeafOracle
 from dualboost.losses import LogisticMixture
 from dualboost.losses.logistic_difference import bounded_value
+from dualboost.products import times
 from dualboost.rows import Rows
 
 __all__ = ["AnyFit", "BagParts", "Bags", "Fit", "LeafFit", "Move", "fits_to"]
@@ -107,7 +109,7 @@ class AnyFit(Fit):
         weights = len(train) if rows.uniform else np.ascontiguousarray(rows.prior[train])
         part = Rows.of(weights, rows.threads)
         self._oracle = data.bound(parts.learner, part, train)
-        self._X, self._signs = data.X[self.out], data.signs[self.out]
+        self._X, self._signs = rows_of(data.X, self.out), data.signs[self.out]
         game = Game(parts.loss.bind(part), self._oracle, part, budget=np.inf, tol=1e-9)
         self._run: Iterator = rounds(game, parts.booster)
         self._state: State = next(self._run)[0]
@@ -121,7 +123,7 @@ class AnyFit(Fit):
             for j in np.flatnonzero(moved):
                 key, amount = self._state.pool.keys[j], moved[[j]]
                 self._votes.append((len(self.losses), key, amount[0]))
-                self.margins = self.margins + self._signs * self._oracle.predictor([key], amount).scores(self._X)
+                self.margins = self.margins + times(self._signs, self._oracle.predictor([key], amount).scores(self._X))
         self.losses.append(self._state.loss.value(self._state.z))
 
     @property

@@ -179,7 +179,7 @@ class _Best:
             total[fit.out] += fit.margins
             everywhere += fit.everywhere
         times = self.bags.times_out
-        self.last = total / np.maximum(times, 1)
+        self.last = total / np.maximum(times, 1).astype(np.float64)
         self.now, self._looked = loss_where(self.loss, self.last, times > 0), t
         self._everywhere = everywhere / len(fits)
         self._seen.append(self.now)
@@ -217,7 +217,7 @@ def _asked_to_stop(control: Control, best: _Best, t: int) -> str:
 
 def mean_margins(margins: np.ndarray, bags: Bags) -> np.ndarray:
     """Of margins for each bag, the mean over the bags that do not hold the row; 0 where all do."""
-    return np.where(bags.inside, 0.0, margins).sum(axis=0) / np.maximum(bags.times_out, 1)
+    return np.where(bags.inside, 0.0, margins).sum(axis=0) / np.maximum(bags.times_out, 1).astype(np.float64)
 
 
 def loss_where(loss: LogisticMixture, margins: np.ndarray, known: np.ndarray) -> float:

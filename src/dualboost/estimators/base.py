@@ -31,6 +31,7 @@ from dualboost.estimators.training import Training, check_training
 from dualboost.estimators.validation import TrainingData, check_truth_values, thread_count, training_data
 from dualboost.game import Certificate, Game, Pool, State
 from dualboost.learners import Learner, Oracle, Predictor, Stumps
+from dualboost.products import times
 from dualboost.rows import Rows
 from dualboost.run import Named
 from dualboost.solve import Outcome, finish_again
@@ -292,7 +293,7 @@ def _first_vote(game: Game, state: State, named: Named | None) -> State:
         named = answer.hypotheses[0], float(answer.edges[0])
     hypothesis, edge = named
     weight = float(np.copysign(min(game.budget, 1.0), edge))
-    margins = weight * game.oracle.column(hypothesis)
+    margins = times(game.oracle.column(hypothesis), weight)
     return replace(state, pool=Pool.of_record([hypothesis]), w=np.array([weight]), z=margins)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from dualboost.frames import as_frame, frame_numbers
 
@@ -34,4 +35,16 @@ def rows_of(X: Any, chosen: np.ndarray) -> Any:
     rows = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
     if hasattr(X, "iloc"):
         return X.iloc[rows]
+    if sp.issparse(X) and X.format == "csr":
+        return _sparse_rows(X, rows)
     return X.take(rows) if hasattr(X, "take") and hasattr(X, "column_names") else X[rows]
+
+
+def _sparse_rows(X: Any, rows: np.ndarray) -> Any:
+    """X[rows]; SciPy's own takes an index of 32-bit numbers, which ends the process of NumPy where memory runs out."""
+    begin, lengths = X.indptr.take(rows).astype(np.intp), np.diff(X.indptr).take(rows)
+    start = np.concatenate([np.zeros(1, np.intp), np.cumsum(lengths, dtype=np.intp)])
+    cells = np.repeat(begin - start[:-1], lengths)
+    cells += np.arange(len(cells))
+    parts = X.data.take(cells), X.indices.take(cells), start.astype(X.indptr.dtype)
+    return type(X)(parts, shape=(len(rows), X.shape[1]))

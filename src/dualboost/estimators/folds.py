@@ -57,9 +57,10 @@ def _summed(X, random: np.random.RandomState, code: Callable[[np.ndarray], np.nd
     if sp.issparse(X):
         table = sp.csr_array(X)
         table.sum_duplicates()
-        terms = code(table.data) * factors[table.indices]
+        # take, for an index of 32-bit numbers ends the process of numpy where memory runs out.
+        terms = code(table.data) * factors.take(table.indices)
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
-        return sums[table.indptr[1:]] - sums[table.indptr[:-1]]  # exact: arithmetic modulo 2^64
+        return sums.take(table.indptr[1:]) - sums.take(table.indptr[:-1])  # exact: arithmetic modulo 2^64
     total, rows = np.empty(X.shape[0], dtype=np.uint64), max(1, _CELLS // max(1, X.shape[1]))
     for k in range(0, len(total), rows):
         np.matmul(code(X[k : k + rows]), factors, out=total[k : k + rows])

@@ -34,6 +34,7 @@ from dualboost.game import Certificate, State
 from dualboost.labels import as_labels
 from dualboost.learners import Learner, Predictor, Stumps
 from dualboost.losses import LogisticDifference, LogisticMixture, Loss
+from dualboost.products import times
 from dualboost.rows import Rows
 
 __all__ = ["LogisticDifferenceClassifier", "LogisticMixtureClassifier"]
@@ -137,7 +138,7 @@ class NoisyClassifier(BoostedClassifier):
         if not signal:
             second, first = log_shares(data.signs, rows)
             predictor, outside = Average((), second - first), plain
-            inside = data.signs * predictor.scores(data.X)
+            inside = times(data.signs, predictor.scores(data.X))
         self.n_iter_, self.predictor_ = max(trial.rounds, 1), predictor
         self.history_, self.status_ = trial.course, trial.words
         self.oob_margins_ = data.for_all_rows(outside, np.nan)
@@ -150,7 +151,7 @@ class NoisyClassifier(BoostedClassifier):
         """Rows that `validation_fraction` keeps from all bags are judged by all of them."""
         if held_out is None or held_out.present is None:
             return
-        margins = held_out.signs * self.predictor_.scores(held_out.X)
+        margins = times(held_out.signs, self.predictor_.scores(held_out.X))
         self.oob_margins_[held_out.present] = margins
         rate = float(np.clip(self.noise_rate_, *RATES))
         self.label_noise_[held_out.present] = LogisticMixture(rate).suspicion(margins)
@@ -198,7 +199,7 @@ def _margins(data: TrainingData, rows: Rows, vote: Predictor, known: np.ndarray 
         if known is not None and (clock.hurried or late()):
             return known
         pieces.append(vote.scores(data.X[begin : begin + _PIECE], rows.threads))
-    return data.signs * np.concatenate(pieces)
+    return times(data.signs, np.concatenate(pieces))
 
 
 class Losses:

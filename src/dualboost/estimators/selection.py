@@ -52,7 +52,7 @@ def _held_out(data, rows: Rows, learner: Learner, split, clock: Clock) -> np.nda
         if outcome.status == INTERRUPTED:
             clock.interrupt()
         state = outcome.state
-        scores = oracle.predictor(state.pool.keys[: len(state.w)], state.w).scores(data.X[test], rows.threads)
+        scores = oracle.predictor(state.pool.keys[: len(state.w)], state.w).scores(judged.X, rows.threads)
         right[place:] = float(data.shares[test][judged.leads(scores) > 0].sum())
         if outcome.certificate.objective <= _NO_MARGIN or clock.reason():
             break

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 
 from dualboost.data import MOST_THREADS
 from dualboost.estimators.arrays import INPUT, validated
+from dualboost.estimators.coded import rows_of
 from dualboost.estimators.control import Control
 from dualboost.estimators.copies import Copies
 from dualboost.estimators.new_rows import predict_input
@@ -114,7 +115,7 @@ class TrainingData:
         weights = None if self.weights is None else self.weights[chosen]
         extras = {name: values[chosen] for name, values in self.extras.items()}
         codes, kind = self.codes[chosen], self.categorical
-        part = TrainingData(self.X[chosen], codes, weights, self.classes, None, len(codes), extras, kind)
+        part = TrainingData(rows_of(self.X, chosen), codes, weights, self.classes, None, len(codes), extras, kind)
         return replace(part, control=self.control.aside(), pairs=self.pairs)
 
     def bound(self, learner: Learner, rows: Rows, chosen: np.ndarray | None = None) -> Oracle:
@@ -122,7 +123,7 @@ class TrainingData:
         told = with_categories(learner, self.categorical)
         if self.pairs:
             return self._bound_pairs(learner, rows, chosen)
-        X, signs = (self.X, self.signs) if chosen is None else (self.X[chosen], self.signs[chosen])
+        X, signs = (self.X, self.signs) if chosen is None else (rows_of(self.X, chosen), self.signs[chosen])
         return told.bind(X, signs, rows)
 
     def _bound_pairs(self, learner: Learner, rows: Rows, chosen: np.ndarray | None) -> Oracle:
@@ -130,7 +131,7 @@ class TrainingData:
             raise ValueError(
                 'multiclass="pairs" has stumps without directions only: take multiclass="rest" for anything else.'
             )
-        X, codes = (self.X, self.codes) if chosen is None else (self.X[chosen], self.codes[chosen])
+        X, codes = (self.X, self.codes) if chosen is None else (rows_of(self.X, chosen), self.codes[chosen])
         categorical = tuple(sorted({*self.categorical, *learner.categorical}))
         return ClassStumps(learner.max_bins, categorical).bind(X, codes, rows)
 
@@ -185,7 +186,7 @@ def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | No
     n_given = len(y)
     if weights is not None and weights.min() <= 0:
         present = weights > 0
-        X, y, weights = X[present], y[present], weights[present]
+        X, y, weights = rows_of(X, present), y[present], weights[present]
         given = {name: values[present] for name, values in given.items()}
     classes, codes = _numbered(y)
     _check_several(classes, type(estimator).__name__)
@@ -199,7 +200,7 @@ def further_data(estimator, X, y, sample_weight, classes: np.ndarray) -> Trainin
     weights = None if sample_weight is None else _weights(sample_weight, X)
     if weights is not None and weights.min() <= 0:
         present = weights > 0
-        X, y, weights = X[present], y[present], weights[present]
+        X, y, weights = rows_of(X, present), y[present], weights[present]
     unknown = np.setdiff1d(y, classes).tolist()
     if unknown:
         raise ValueError(f"eval_set has the label {unknown[0]!r}, which is not among the classes that are fitted to.")

@@ -49,16 +49,17 @@ inline int64_t chunk_count(int64_t n) { return (n + kChunk - 1) / kChunk; }
 
 // Calls work(k) once for every k in [0, count). Threads are started per call and joined: nothing survives that a fork
 // could break, and a start costs microseconds where a pass costs milliseconds. What `work` throws (memory may run out)
-// ends the work of all threads, and is thrown when they are joined.
+// ends the work of all threads, and is thrown when they are joined. Helpers do not look up: whether to is a number of
+// each thread, and the first to ask for it where there is no memory left would end the process.
 template <class Work> void parallel(int64_t count, int threads, const Work &work) {
     std::atomic<int64_t> next{0};
     std::atomic<bool> failed{false};
     std::exception_ptr error;
-    auto drain = [&] {
+    auto drain = [&](bool helps) {
         try {
             for (int64_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
                 work(k);
-                Breakable::look_up();
+                if (!helps) Breakable::look_up();
             }
         } catch (...) {
             next.store(count, std::memory_order_relaxed);
@@ -69,11 +70,11 @@ template <class Work> void parallel(int64_t count, int threads, const Work &work
     std::vector<std::thread> helpers;
     helpers.reserve(static_cast<size_t>(std::max<int64_t>(extra, 0)));
     try {
-        for (int64_t k = 0; k < extra; ++k) helpers.emplace_back(drain);
+        for (int64_t k = 0; k < extra; ++k) helpers.emplace_back(drain, true);
     } catch (const std::exception &) {
         // No more threads to be had: the ones we have do the work.
     }
-    drain();
+    drain(false);
     for (auto &helper : helpers) helper.join();
     if (error) std::rethrow_exception(error);
 }

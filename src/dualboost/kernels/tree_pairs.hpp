@@ -74,6 +74,7 @@ public:
     // root are left out, except as the first. `known` is an |edge| that some tree has.
     std::vector<GrownTree> best(const FixedWeights &weights, size_t k, int64_t known, int threads) {
         weights_ = &weights;
+        caller_ = std::this_thread::get_id();
         sum_all();
         ranking_.start(std::min(k, features_.size() + 1));
         ranking_.offer(-1, magnitude(weights.total()));
@@ -102,6 +103,7 @@ private:
     int64_t known_ = 0;
     Ranking ranking_;
     std::mutex mutex_;  // of the ranking
+    std::thread::id caller_;  // the thread that looks up; see `parallel`
 
     int cuts(size_t g) const { return layout_.layout.cuts(static_cast<size_t>(features_[g])); }
     bool missing(size_t g) const { return layout_.layout.missing(static_cast<size_t>(features_[g])); }
@@ -156,7 +158,7 @@ private:
                 sweep.total += sweep.q[at];
             }
             if (reaches(sweep, floor()) && visit(cut)) return;
-            if (cut % kCutsAtOnce == 0) Breakable::look_up();
+            if (cut % kCutsAtOnce == 0 && std::this_thread::get_id() == caller_) Breakable::look_up();
         }
     }
 

@@ -209,6 +209,16 @@ template <class T> double dot(In a, Vector<const T> column, int threads) {
     return dot_of(a.data(), column.data(), m, threads);
 }
 
+void centre(Grid<double> out, In centres, In factors) {
+    const int64_t columns = length(centres), m = length(factors);
+    require(static_cast<int64_t>(out.shape(0)) == columns, "centres must have one entry for each column.");
+    require(static_cast<int64_t>(out.shape(1)) == m, "factors must have one entry for each row.");
+    const Out whole(out.data(), {out.size()});
+    for (const In *input : {&centres, &factors}) check_apart(whole, *input);
+    ReleaseForLongWork release(columns * m);
+    for (int64_t k = 0; k < columns; ++k) centre_column(out.data() + k * m, factors.data(), m, centres.data()[k]);
+}
+
 template <class T> void bind_columns(nb::module_ &m) {
     m.def("spread", &spread<T>, "z"_a.noconvert(), "column"_a.noconvert(), "sign"_a, "threads"_a = 1,
           "max_i |sign * column_i - z_i|.");
@@ -236,6 +246,8 @@ void bind(nb::module_ &m) {
     m.def("euclidean_of_copies", &euclidean_of_copies, "z"_a.noconvert(), "caps"_a.noconvert(), "copies"_a.noconvert(),
           "start"_a, "out"_a.noconvert(), "threads"_a = 1,
           "The same where a row stands for copies: the sum of copies_i * out_i is 1.");
+    m.def("centre", &centre, "out"_a.noconvert(), "centres"_a.noconvert(), "factors"_a.noconvert(),
+          "out_ki = (out_ki - centres_k) * factors_i, where each line of out is a column.");
     bind_columns<int8_t>(m);
     bind_columns<double>(m);
 }

@@ -60,6 +60,10 @@ DUALBOOST_CLONES inline double dot_chunk(const double *a, const double *column, 
     return dot_body(a, column, n);
 }
 
+DUALBOOST_CLONES inline void centre_column(double *column, const double *factors, int64_t n, double centre) {
+    for (int64_t i = 0; i < n; ++i) column[i] = (column[i] - centre) * factors[i];
+}
+
 template <class T> double spread_of(const double *z, const T *column, int64_t m, double sign, int threads) {
     std::vector<double> parts(static_cast<size_t>(chunk_count(m)));
     over_chunks(m, threads, [&](int64_t k, int64_t begin, int64_t n) {

@@ -157,21 +157,22 @@ def _spread(bins: Bins, columns: Sequence[int], n_features: int) -> Bins:
     """The same columns under these numbers, among n_features."""
     where = np.asarray(columns, dtype=np.int32)
     counts, missing = np.zeros(n_features, dtype=np.int64), np.zeros(n_features, dtype=np.uint8)
-    counts[where], missing[where] = bins.cut_counts, bins.has_missing
+    counts.put(where, bins.cut_counts)
+    missing.put(where, bins.has_missing)
     return replace(
         bins,
         n_features=n_features,
         cut_start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         has_missing=missing,
-        dense_features=where[bins.dense_features],
-        sparse_features=where[bins.sparse_features],
+        dense_features=where.take(bins.dense_features),
+        sparse_features=where.take(bins.sparse_features),
     )
 
 
 def without_features(bins: Bins, columns: Sequence[int]) -> Bins:
     """The bins as if these columns were constant."""
     gone = np.isin(np.arange(bins.n_features), columns)
-    dense, sparse = ~gone[bins.dense_features], ~gone[bins.sparse_features]
+    dense, sparse = ~gone.take(bins.dense_features), ~gone.take(bins.sparse_features)
     counts, entries = bins.cut_counts, np.repeat(sparse, np.diff(bins.sparse_start))
     return replace(
         bins,

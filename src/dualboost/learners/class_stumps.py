@@ -19,6 +19,7 @@ from dualboost.learners.base import Answer, Oracle, Predictor
 from dualboost.learners.categories import category_bins, without_features
 from dualboost.learners.pairs import Pairs
 from dualboost.learners.stumps import StumpOracle, StumpScores
+from dualboost.products import times
 from dualboost.rows import Rows
 
 __all__ = ["ClassScores", "ClassStumpOracle", "ClassStumps", "single_votes"]
@@ -100,11 +101,11 @@ class ClassStumpOracle(Oracle):
     def column(self, hypothesis: ClassStump) -> np.ndarray:
         stump, votes = hypothesis
         side = self.parts[0].column(stump) * self.parts[0].y
-        return self.pairs.leads(side[:, None].astype(np.float64) * np.array(votes)).astype(np.int8)
+        return self.pairs.leads(side[:, None].astype(np.float64) @ np.array([votes], dtype=np.float64)).astype(np.int8)
 
     def margins(self, hypotheses: Sequence[ClassStump], w: np.ndarray) -> np.ndarray:
         stumps, shares = _split(hypotheses, w, len(self.parts))
-        scores = [part.y * part.margins(stumps, share) for part, share in zip(self.parts, shares, strict=True)]
+        scores = [times(part.y, part.margins(stumps, share)) for part, share in zip(self.parts, shares, strict=True)]
         return self.pairs.leads(np.column_stack(scores))
 
     def predictor(self, hypotheses: Sequence[ClassStump], w: np.ndarray) -> ClassScores:

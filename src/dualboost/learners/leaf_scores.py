@@ -126,7 +126,7 @@ class LeafScores(HoldsCategories, Predictor):
 def _thresholds(bins: Bins, feature: np.ndarray, cut: np.ndarray) -> np.ndarray:
     """The largest value that goes left; infinite where only the missing ones go right."""
     out, inner = np.zeros(len(feature)), np.flatnonzero(feature >= 0)
-    f, c = feature[inner], cut[inner]
+    f, c = feature[inner].astype(np.intp), cut[inner].astype(np.intp)
     beyond = c >= bins.cut_counts[f]
     out[inner[beyond]] = np.inf
     out[inner[~beyond]] = bins.cuts[bins.cut_start[f[~beyond]] + c[~beyond]]

@@ -167,12 +167,10 @@ class LeafOracle(Oracle):
 def row_codes(bins: Bins) -> np.ndarray:
     """The codes of all columns, a row of the table in a row."""
     codes = np.zeros((bins.n_rows, bins.n_features), dtype=np.uint8)
-    codes[:, bins.dense_features] = bins.dense_codes.T
+    codes[:, bins.dense_features.astype(np.intp)] = bins.dense_codes.T
     for s, feature in enumerate(bins.sparse_features):
         span = slice(bins.sparse_start[s], bins.sparse_start[s + 1])
         codes[:, feature] = bins.sparse_default[s]
-        codes[bins.sparse_rows[span], feature] = bins.sparse_codes[span]
-    stored = np.zeros(bins.n_features, dtype=bool)
-    stored[bins.dense_features] = stored[bins.sparse_features] = True
-    codes[:, ~stored & (bins.has_missing > 0)] = MISSING
+        codes[bins.sparse_rows[span].astype(np.intp), feature] = bins.sparse_codes[span]
+    codes[:, (bins.stored == 0) & (bins.has_missing > 0)] = MISSING
     return codes

@@ -44,10 +44,13 @@ class Matrix(Learner):
 
 
 def _turned(A, signs: np.ndarray):
-    """Each row times its sign, in numbers of one type: a product of several crashes in NumPy where memory runs out."""
+    """Each row times its sign, by columns: NumPy takes a buffer for all at once, and crashes where memory runs out."""
     if not sp.issparse(A):
-        return A * signs[:, None]
-    return sp.csc_array((A.data * signs[A.indices], A.indices, A.indptr), shape=A.shape)
+        turned = A.copy(order="F")
+        for column in turned.T:
+            column *= signs
+        return turned
+    return sp.csc_array((A.data * signs.take(A.indices), A.indices, A.indptr), shape=A.shape)
 
 
 def _checked(X):

@@ -22,10 +22,10 @@ class Pairs:
     """
 
     def __init__(self, codes: np.ndarray, n_classes: int):
-        self.codes, self.n_classes = codes, n_classes
-        classes = np.arange(n_classes)
-        everything = np.broadcast_to(classes, (len(codes), n_classes))
-        self.wrong = everything[classes != codes[:, None]].reshape(len(codes), -1)
+        self.codes, self.n_classes = np.asarray(codes, dtype=np.intp), n_classes
+        self.wrong = np.empty((len(codes), n_classes - 1), dtype=np.intp)
+        for j in range(n_classes - 1):
+            self.wrong[:, j] = np.where(self.codes <= j, j + 1, j)
 
     def signs(self, c: int) -> np.ndarray:
         """Class c against the rest: +1 for its examples."""
@@ -33,13 +33,22 @@ class Pairs:
 
     def by_class(self, d: np.ndarray) -> np.ndarray:
         """How much each example weighs in the table of each class: all its pairs for its own, one pair for another."""
-        weights = np.zeros((self.n_classes, len(self.codes)))
-        of_pairs = d.reshape(self.wrong.shape)
-        np.put_along_axis(weights.T, self.wrong, of_pairs, axis=1)
-        weights[self.codes, np.arange(len(self.codes))] = of_pairs.sum(axis=1)
+        weights, examples = np.zeros((self.n_classes, len(self.codes))), np.arange(len(self.codes))
+        weights.put(self.wrong.ravel() * len(self.codes) + self._of_each(examples), d)
+        weights[self.codes, examples] = d.reshape(self.wrong.shape).sum(axis=1)
         return weights
 
     def leads(self, scores: np.ndarray) -> np.ndarray:
         """Half the lead of the true class over each wrong one, for class scores of shape (examples, classes)."""
-        own = np.take_along_axis(scores, self.codes[:, None], axis=1)
-        return ((own - np.take_along_axis(scores, self.wrong, axis=1)) / 2).ravel()
+        first = np.arange(len(self.codes)) * self.n_classes
+        leads = self._of_each(scores.take(first + self.codes))
+        leads -= scores.take(self._of_each(first) + self.wrong.ravel())
+        leads /= 2
+        return leads
+
+    def _of_each(self, values: np.ndarray) -> np.ndarray:
+        """The value of its example for each pair.
+
+        Among numbers of one type and length NumPy needs no buffer, without memory for which it ends the process.
+        """
+        return np.repeat(values, self.n_classes - 1)

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from dualboost.learners.base import Answer, Learner, Oracle, Predictor
+from dualboost.products import times
 from dualboost.rows import Rows
 
 __all__ = ["FittedHypothesis", "FittedScores", "SklearnLearner", "SklearnOracle"]
@@ -132,7 +133,7 @@ class SklearnOracle(Oracle):
     def margins(self, hypotheses: Sequence[FittedHypothesis], w: np.ndarray) -> np.ndarray:
         z = np.zeros(len(self.y))
         for hypothesis, weight in zip(hypotheses, w, strict=True):
-            z += weight * self.column(hypothesis)
+            z += times(self.column(hypothesis), weight)
         return z
 
     def predictor(self, hypotheses: Sequence[FittedHypothesis], w: np.ndarray) -> FittedScores:

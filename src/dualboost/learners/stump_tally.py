@@ -49,7 +49,7 @@ def code_sums(bins: Bins, where: tuple[str, int], d: np.ndarray) -> np.ndarray:
     if kind == "dense":
         return np.bincount(bins.dense_codes[k], d, minlength=MISSING + 1)
     span = slice(bins.sparse_start[k], bins.sparse_start[k + 1])
-    sums = np.bincount(bins.sparse_codes[span], d[bins.sparse_rows[span]], minlength=MISSING + 1)
+    sums = np.bincount(bins.sparse_codes[span], d.take(bins.sparse_rows[span]), minlength=MISSING + 1)
     sums[bins.sparse_default[k]] += d.sum() - sums.sum()
     return sums
 

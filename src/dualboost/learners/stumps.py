@@ -22,6 +22,7 @@ from dualboost.learners.categories import checked_columns, without_features
 from dualboost.learners.monotone import MonotoneOracle, checked_directions, directions_for
 from dualboost.learners.stump_index import StumpIndex
 from dualboost.learners.stump_tally import Stump, code_sums, listed_stumps, stored_columns, tally_stumps
+from dualboost.products import times
 from dualboost.rows import Rows
 
 __all__ = ["StumpOracle", "StumpScores", "Stumps"]
@@ -128,7 +129,7 @@ class StumpOracle(Averaging, Listed):
         """
         answer = self.best(d, k)
         found = dict(zip(answer.hypotheses, answer.edges, strict=True))
-        signed = d * self.y
+        signed = times(self.y, d)
         for stump, edge in zip(answer.hypotheses, answer.edges, strict=True):
             if stump[0] >= 0 and self._cuts[stump[0]] > 1:
                 found |= self._runs_beside(stump[0], signed, price, abs(edge))
@@ -293,7 +294,7 @@ class StumpScores(Predictor):
 
     def importances(self, n_features: int) -> np.ndarray:
         share = np.zeros(n_features)
-        share[self.features] = self.weight
+        share.put(self.features, self.weight)
         return share / max(share.sum(), np.finfo(np.float64).tiny)
 
 
@@ -304,4 +305,4 @@ def _step_function(bins: Bins, feature: int, cuts: np.ndarray, sides: np.ndarray
     jumps = np.bincount(where, weights=2 * w[cuts < len(values)], minlength=len(used))
     table = np.concatenate([[0.0], np.cumsum(jumps)]) - w.sum()
     missing = float(np.sum(np.where(sides > 0, w, -w))) if bins.has_missing[feature] else 0.0
-    return values[used], table, missing
+    return values.take(used), table, missing

@@ -24,6 +24,7 @@ from dualboost.learners.base import Answer, Hypothesis, TakesCategories
 from dualboost.learners.categories import Categories, category_bins, checked_columns
 from dualboost.learners.step_functions import step_scores
 from dualboost.learners.stumps import StumpScores
+from dualboost.products import times
 from dualboost.rows import Rows
 
 __all__ = ["Subset", "SubsetOracle", "Subsets"]
@@ -81,9 +82,11 @@ class SubsetOracle(Averaging):
         self.bins, self.categories, self.rows = bins, categories, rows
         self.search = kernels.SubsetSearch(*bins.search_arrays(y))
         self._columns = np.flatnonzero(bins.stored).astype(np.int32)
-        codes = (bins.cut_counts + 1 + bins.has_missing)[self._columns]
-        self._exists = np.arange(MISSING + 1) <= bins.cut_counts[self._columns, None]
-        self._exists[:, MISSING] = bins.has_missing[self._columns] > 0
+        codes = (bins.cut_counts + 1 + bins.has_missing).take(self._columns)
+        self._exists = np.zeros((len(self._columns), MISSING + 1), dtype=bool)
+        for exists, cuts in zip(self._exists, bins.cut_counts.take(self._columns).tolist(), strict=True):
+            exists[: cuts + 1] = True
+        self._exists[:, MISSING] = bins.has_missing.take(self._columns) > 0
         self.log_size = float(np.logaddexp.reduce(np.log(2) * np.append(codes, 1.0)))
 
     @property
@@ -141,7 +144,8 @@ class SubsetOracle(Averaging):
 
     def _shares(self, sums: np.ndarray, total: float, eta: float) -> tuple[float, np.ndarray]:
         """J, and the softmax weight of the constant and of each column's subsets."""
-        logs = np.append(_log_two_cosh(eta * total), np.sum(_log_two_cosh(eta * sums) * self._exists, axis=1))
+        of_columns = np.where(self._exists, _log_two_cosh(eta * sums), 0.0).sum(axis=1)
+        logs = np.append(_log_two_cosh(eta * total), of_columns)
         joint, shares = softmax(logs)
         return joint / eta, shares
 
@@ -172,7 +176,7 @@ class SubsetOracle(Averaging):
             masks = b"".join(_as_bytes(subsets[k][1]) for k in own.tolist())
             held = np.unpackbits(np.frombuffer(masks, dtype=np.uint8), bitorder="little").reshape(len(own), MISSING + 1)
             owned = csc_array((weights[own], places, np.arange(len(own) + 1)), (len(tables), len(own)))
-            tables += owned.tocsr() @ (2.0 * held - 1.0)  # in the order of the subsets, whatever the threads
+            tables += owned.tocsr() @ (times(held, 2.0) - 1.0)  # in the order of the subsets, whatever the threads
             amounts += abs(owned).sum(axis=1)
         for mixture, weight in mixtures:
             own = mixture.values[1:].reshape(tables.shape)
@@ -184,7 +188,7 @@ class SubsetOracle(Averaging):
 
     def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> StumpScores:
         votes = self._votes(hypotheses, w)
-        missing = np.where(self.bins.has_missing[votes.features] > 0, votes.tables[:, MISSING], 0.0)
+        missing = np.where(self.bins.has_missing.take(votes.features) > 0, votes.tables[:, MISSING], 0.0)
         steps = [
             self.categories[feature].steps(table, unknown)
             for feature, table, unknown in zip(votes.features.tolist(), votes.tables, missing.tolist(), strict=True)

@@ -85,14 +85,14 @@ class TreeScores(HoldsCategories, Predictor):
         splits = np.flatnonzero(nodes[:, 0] >= 0)
         features, place = np.unique(nodes[splits, 0], return_inverse=True)
         used = [_used_cuts(bins, feature, nodes[splits[place == u], 1]) for u, feature in enumerate(features)]
-        nodes[splits, 0] = place
+        nodes[splits, 0] = place.astype(np.int32)
         for u, (numbers, _) in enumerate(used):
             here = splits[(place == u) & (nodes[splits, 1] >= 0)]
-            nodes[here, 1] = np.searchsorted(numbers, nodes[here, 1])
+            nodes[here, 1] = np.searchsorted(numbers, nodes[here, 1]).astype(np.int32)
         cut_start = np.cumsum([0, *(len(values) for _, values in used)], dtype=np.int64)
         cuts = np.concatenate([np.empty(0), *(values for _, values in used)])
         share = np.bincount(place, weights=_split_weights(splits, start, w), minlength=len(features))
-        met_missing = np.ascontiguousarray(bins.has_missing[features], dtype=np.uint8)
+        met_missing = np.ascontiguousarray(bins.has_missing.take(features), dtype=np.uint8)
         return cls(
             nodes, start, w, features.astype(np.int32), cut_start, cuts, met_missing, share,
             *flattened(categories or {}, features),
@@ -119,7 +119,7 @@ class TreeScores(HoldsCategories, Predictor):
 
     def importances(self, n_features: int) -> np.ndarray:
         share = np.zeros(n_features)
-        share[self.features] = self.share
+        share.put(self.features, self.share)
         return share / max(share.sum(), np.finfo(np.float64).tiny)
 
 
@@ -127,7 +127,7 @@ def _used_cuts(bins: Bins, feature: int, numbers: np.ndarray) -> tuple[np.ndarra
     """(numbers, values) of the cuts that occur; a split of missing from present values has none, one by a mask all."""
     values = bins.cuts[bins.cut_start[feature] : bins.cut_start[feature + 1]]
     used = np.arange(len(values)) if np.any(numbers < 0) else np.unique(numbers[numbers < len(values)])
-    return used, values[used]
+    return used, values.take(used)
 
 
 def _split_weights(splits: np.ndarray, start: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -69,7 +69,7 @@ class Words(SkipsColumns):
         counts = _emptied(counts, self.without) if self.without else counts
         constant = sp.csc_array(np.ones((counts.shape[0], 1)))
         table = sp.csc_array(sp.hstack([constant, *(_above(counts, level) for level in self.levels)], format="csc"))
-        table.data *= np.asarray(y)[table.indices]
+        table.data *= np.asarray(y, dtype=np.float64).take(table.indices)
         return MatrixOracle(table, rows, partial(WordScores.of, np.array(self.levels, dtype=np.float64)))
 
     def without_columns(self, columns: tuple[int, ...]) -> Words:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost.master.cutting import run_program
+from dualboost.master.lists import read_lists
 
 __all__ = ["core_program"]
 
@@ -31,8 +32,9 @@ def core_program(A) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
     solution = solver.getSolution()
-    s, r = np.asarray(solution.col_value).reshape(2, m)
-    w = np.asarray(solution.row_dual)
+    with read_lists():
+        s, r = np.asarray(solution.col_value).reshape(2, m)
+        w = np.asarray(solution.row_dual)
     core = s > 0.5
     # The sign of multipliers is the solver's convention; the rows off the core have the last word.
     return core, np.where(core, np.maximum(s + r, 0.0), 0.0), w if (A @ w).sum() >= 0 else -w

@@ -14,6 +14,7 @@ import numpy as np
 
 from dualboost.cutting import check_cut
 from dualboost.master.cutting import run_program
+from dualboost.master.lists import read_lists
 
 __all__ = ["EdgeProgram"]
 
@@ -65,7 +66,8 @@ class EdgeProgram:
         table = _packed(np.column_stack([np.ones(count), self._atoms[:, self._kinds.first[before:]].T]))
         self._solver.addCols(count, np.zeros(count), np.zeros(count), limits[before:], *table)
         if basis.valid:
-            held = list(basis.col_status)  # every look at it is a copy
+            with read_lists():
+                held = list(basis.col_status)  # every look at it is a copy
             basis.col_status = [*held, *(self._beside(held[1 + kind]) for kind in parents)]
             self._solver.setBasis(basis)
 
@@ -88,8 +90,9 @@ class EdgeProgram:
             self._solver.clearSolver()  # a warm basis can go bad: start afresh once
             run_program(self._solver, entries)
         solution = self._solver.getSolution()
-        d = self._shared(np.maximum(np.asarray(solution.col_value)[1:], 0.0))
-        w = np.maximum(-np.asarray(solution.row_dual)[1:], 0.0)
+        with read_lists():
+            masses, multipliers = np.asarray(solution.col_value)[1:], np.asarray(solution.row_dual)[1:]
+        d, w = self._shared(np.maximum(masses, 0.0)), np.maximum(-multipliers, 0.0)
         return d / d.sum(), w / max(1.0, w.sum())
 
     def _shared(self, masses: np.ndarray) -> np.ndarray:

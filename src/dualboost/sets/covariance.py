@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dualboost import kernels
 from dualboost.rows import Rows
 
 __all__ = ["along", "covariance"]
@@ -19,8 +20,7 @@ def covariance(v: np.ndarray, columns: np.ndarray, moving: np.ndarray, rows: Row
     mass = rows.add(float(v.sum()))
     # Centred first, or rounding makes it indefinite where v sits on a few equal rows. In place: new memory would cost
     # more than the arithmetic.
-    centred -= rows.add(centred @ v)[:, None] / max(mass, 1e-300)
-    centred *= np.sqrt(v)
+    kernels.centre(centred, rows.add(centred @ v) / max(mass, 1e-300), np.sqrt(v))
     return rows.add(centred @ centred.T)  # of itself: half the work
 
 

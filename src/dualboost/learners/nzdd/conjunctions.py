@@ -79,7 +79,7 @@ class _Tree:
 
     def _literals(self, node: _Node, f: int) -> list[_Node]:
         """The two literals of a feature, where both hold for some of the rows that are left."""
-        holds = self.columns[f][node.covered]
+        holds = self.columns[f].take(node.covered)
         true, false = node.covered[holds], node.covered[~holds]
         if not (len(true) and len(false)):
             return []

@@ -13,6 +13,7 @@ from dualboost.learners.base import Answer, Hypothesis, Learner, Predictor
 from dualboost.learners.nzdd.diagram import Diagram
 from dualboost.learners.nzdd.rules import BoundRules, Rules
 from dualboost.learners.nzdd.weighting import edge_sums, extreme_sums, first_path, label_flows, push
+from dualboost.products import times
 from dualboost.rows import Rows
 
 __all__ = ["NZDD", "NZDDOracle"]
@@ -77,7 +78,7 @@ class NZDDOracle(Averaging):
         extremes = extreme_sums(self.diagram, sums)
         first = np.arange(self.diagram.start[1])
         head = self.diagram.head[first]
-        low, high = (sums[first] + extreme[head] for extreme in extremes)
+        low, high = (sums[first] + extreme.take(head) for extreme in extremes)
         peaks = np.maximum(np.abs(2 * low - all_rows), np.abs(2 * high - all_rows))
         top, paths = float(peaks.max()), []
         for _ in range(min(k, len(first))):
@@ -130,7 +131,7 @@ class NZDDOracle(Averaging):
 
     def _sums(self, d: np.ndarray) -> tuple[np.ndarray, float]:
         """The sum of y d over the rows of each edge, and over all rows."""
-        signed = self.y * d
+        signed = times(self.y, d)
         return edge_sums(self.diagram, signed), float(signed.sum())
 
     def _bound(self, top: float, d: np.ndarray) -> float:
@@ -143,12 +144,12 @@ class NZDDOracle(Averaging):
             return self._margins(hypothesis.values)
         out = -self.y
         for edge in hypothesis:
-            captured = self.diagram.labels_of(edge)
+            captured = self.diagram.labels_of(edge).astype(np.intp)
             out[captured] = self.y[captured]
         return out
 
     def _margins(self, values: np.ndarray) -> np.ndarray:
-        return self.y * (2 * label_flows(self.diagram, values[:-1]) - values[-1])
+        return times(self.y, 2 * label_flows(self.diagram, values[:-1]) - values[-1])
 
     def _spread(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
         """The ensemble as one flow on the edges, its total last."""

@@ -23,7 +23,7 @@ class Pushed:
 
     def odds(self, diagram: Diagram, sums: np.ndarray, scale: float) -> np.ndarray:
         """The probability of each edge, given its node: the product along a path is the path's probability."""
-        return np.exp(scale * sums + self.total[diagram.head] - self.total[diagram.tails])
+        return np.exp(scale * sums + self.total.take(diagram.head) - self.total[diagram.tails])
 
 
 def edge_sums(diagram: Diagram, values: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ def first_path(
         edges = np.arange(diagram.start[v], diagram.start[v + 1])
         heads = diagram.head[edges]
         ahead = reached + sums[edges]
-        fits = (ahead + low[heads] <= limits[0]) | (ahead + high[heads] >= limits[1])
+        fits = (ahead + low.take(heads) <= limits[0]) | (ahead + high.take(heads) >= limits[1])
         chosen = int(edges[np.argmax(fits)])
         path.append(chosen)
         reached, v = reached + float(sums[chosen]), int(diagram.head[chosen])

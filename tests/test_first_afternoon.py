@@ -32,7 +32,7 @@ from dualboost import (
     to_onnx,
 )
 from dualboost.files.model import MODELS
-from dualboost.learners import Stumps, Trees
+from dualboost.learners import Matrix, Stumps, Trees
 from dualboost.plots import ShapeDisplay
 
 matplotlib.use("Agg")
@@ -138,6 +138,30 @@ def test_text_in_an_array_is_refused_with_the_way_out():
         make_pipeline(columns, model()).fit(frame, Y)
     kept = make_pipeline(columns.set_output(transform="pandas"), model()).fit(frame, Y)
     assert kept.score(frame, Y) == 1.0 and kept[-1].categories_ == {"keep__town": ["a", "b"]}
+
+
+@pytest.mark.parametrize("kind", ["M8[D]", "M8[ns]", "m8[s]", object])
+def test_dates_in_an_array_are_refused_as_in_a_frame(kind):
+    dates = np.array([["2020-01-05"], ["2020-03-01"]] * 20, dtype="M8[D]")
+    table = (dates - dates[0]).astype(kind) if kind == "m8[s]" else dates.astype(kind)
+    with pytest.raises(ValueError, match="X holds dates or times: turn them into numbers first"):
+        model().fit(table, [0, 1] * 20)
+    fitted = model().fit(np.arange(40.0)[:, None], [0, 1] * 20)
+    with pytest.raises(ValueError, match="X holds dates or times"):
+        fitted.predict(table)
+
+
+def test_numbers_that_no_float_can_hold_are_refused():
+    with pytest.raises(ValueError, match="no float can hold"):
+        model().fit(np.array([[10**400], [1]] * 20, dtype=object), [0, 1] * 20)
+
+
+def test_missing_values_for_a_vote_of_columns_are_refused():
+    signs = np.sign(np.random.default_rng(0).normal(size=(100, 4)))
+    fitted = model(learner=Matrix()).fit(signs, signs[:, 0] > 0)
+    signs[3, 0] = np.nan
+    with pytest.raises(ValueError, match="contains NaN"):
+        fitted.predict(signs)
 
 
 def test_weights_by_name_are_refused_with_the_function_that_makes_them():

@@ -165,6 +165,13 @@ def test_combinations_that_cannot_hold_are_refused():
         MarginBoostClassifier(nu=0.4, learner=Stumps(monotone=[(0, 1)])).fit(X, np.arange(30) % 3)
 
 
+@pytest.mark.parametrize("directions", [[1, 0], [1, 0, 0, 0], [0, 1]])
+def test_one_number_for_each_feature(directions):
+    X, y = bumpy(30)
+    with pytest.raises(ValueError, match=f"monotone has {len(directions)} numbers, and X 3 features"):
+        MarginBoostClassifier(nu=0.4, learner=Stumps(monotone=directions)).fit(X, y)
+
+
 # ---- the classifiers ------------------------------------------------------------------------------------------------
 
 
@@ -230,7 +237,7 @@ def test_directions_hold_beside_categories_and_words():
 def test_directions_are_kept_with_the_model(tmp_path):
     X, y = bumpy(80)
     model = clone(MarginBoostClassifier(nu=0.4, learner=Stumps(63, monotone=np.array([1, 0, -1])))).fit(X, y)
-    assert model.learner == Stumps(63, monotone=((0, 1), (2, -1)))
+    assert model.learner == Stumps(63, monotone=(1, 0, -1))
     save_model(model, tmp_path / "m")
     again = load_model(tmp_path / "m")
     assert again.learner == model.learner

@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dualboost import MarginBoostClassifier, to_onnx
 from dualboost.estimators.calibration import Sigmoid, Steps
-from dualboost.learners import SklearnLearner
+from dualboost.learners import Matrix, SklearnLearner, Stumps, Union
 from fitted import KINDS, NEW, WHOLE, X, Y, fitted, margin, new_rows
 
 pytest.importorskip("onnx")
@@ -46,6 +46,38 @@ def test_values_that_single_precision_would_join():
     x = np.arange(200.0)[:, None] * 1e-9 + 1
     model = MarginBoostClassifier(nu=0.1, calibrate=False).fit(x, np.arange(200) >= 77)
     assert answers(model, x)["label"].sum() == 200 - 77
+
+
+@pytest.mark.parametrize("rows", [7, 300, 4000])
+@pytest.mark.parametrize(
+    "scores", [[-1.0, 0.0, 0.0, 2.0], [0.0, 0.0, 1.0, 1.0], [-1.0, -1.0, -1.0, -0.5], [0.5, 0.5, 0.5, 0.5]]
+)
+def test_a_link_jumps_where_scores_are_equal(scores, rows):
+    """The piece before equal scores ends at the first point, the one after them begins at the last."""
+    model = MarginBoostClassifier(nu=0.3, max_iter=20).fit(X, Y)
+    model.link_ = Steps(np.array(scores), np.array([0.1, 0.3, 0.6, 0.9]))
+    table = np.tile(X, (-(-rows // len(X)), 1))[:rows]
+    expected = np.interp(model.decision_function(table), scores, [0.1, 0.3, 0.6, 0.9])
+    np.testing.assert_allclose(answers(model, table)["probabilities"][:, 1], expected, rtol=0, atol=1e-12)
+
+
+def test_labels_that_onnx_does_not_know_are_refused():
+    labels = np.array([1, 2**64 - 1], dtype=np.uint64)[(np.asarray(Y) == Y[0]).astype(int)]
+    model = MarginBoostClassifier(nu=0.3, max_iter=5).fit(X, labels)
+    with pytest.raises(ValueError, match="up to 2\\^63 - 1"):
+        to_onnx(model)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_columns_beside_stumps(several):
+    rng = np.random.default_rng(0)
+    signs = np.sign(rng.normal(size=(300, 4)))
+    y = signs[:, 0] * signs[:, 1] + rng.normal(size=300) > 0
+    labels = y + several * (signs[:, 2] > 0)
+    model = MarginBoostClassifier(nu=0.5, learner=Union((Matrix(), Stumps())), max_iter=10).fit(signs, labels)
+    assert_same(model, signs)
+    model = MarginBoostClassifier(nu=0.5, learner=Union((Matrix(), Matrix())), max_iter=10).fit(signs, labels)
+    assert_same(model, signs)
 
 
 def test_a_link_of_pieces():

@@ -18,8 +18,11 @@ from dualboost.export.lookup import lookups
 from dualboost.export.votes import add_votes
 from dualboost.inspection.as_trees import plain_trees, step_tree
 from dualboost.inspection.names import check_model, feature_names
+from dualboost.inspection.trees import PlainTrees
+from dualboost.learners import Predictor
 from dualboost.learners.class_stumps import single_votes
 from dualboost.learners.matrix import MatrixScores
+from dualboost.learners.union import SumScores
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -36,8 +39,7 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
 
     Input `X`: a table of doubles, NaN for missing values; thresholds and sums are doubles too, so nothing is rounded to
     single precision. Columns of categories hold their numbers, in the order of the note "categories" of the model.
-    Outputs: `label`, `score` (what `decision_function` says) and `probabilities`, which a model with calibrate=False
-    leaves out.
+    Outputs: `label`, `score` (what `decision_function` says) and, where the model has them, `probabilities`.
 
     Parameters
     ----------
@@ -97,6 +99,8 @@ def _categories(model: BoostedClassifier) -> dict[str, str]:
 
 def _labels(classes: np.ndarray) -> np.ndarray:
     if classes.dtype.kind in "iu":
+        if classes.max() > np.iinfo(np.int64).max:
+            raise ValueError(f"ONNX knows whole labels up to 2^63 - 1, not {classes.max()}: fit to other labels.")
         return classes.astype(np.int64)
     if classes.dtype.kind == "f":
         return classes.astype(np.float64)
@@ -106,10 +110,21 @@ def _labels(classes: np.ndarray) -> np.ndarray:
 
 
 def _votes(graph: Graph, predictors: list, n_features: int) -> str:
-    """The score of each vote, a column each."""
-    if all(isinstance(predictor, MatrixScores) for predictor in predictors):
-        return graph.add("MatMul", ["X", graph.constant(np.column_stack([vote.weights for vote in predictors]))])
-    return add_votes(graph, [plain_trees(predictor) for predictor in predictors], n_features)
+    """The score of each vote, a column each: products with columns, and steps and trees."""
+    parts = [_parts(predictor) for predictor in predictors]
+    linear = [np.sum([np.zeros(n_features), *(part.weights for part in own)], axis=0) for own, _ in parts]
+    stepwise = [PlainTrees.joined(list(map(plain_trees, own)), 0.0) for _, own in parts]
+    sums = [graph.add("MatMul", ["X", graph.constant(np.column_stack(linear))])] if np.any(linear) else []
+    if not sums or any(own for _, own in parts):
+        sums.append(add_votes(graph, stepwise, n_features))
+    return graph.sum(sums)
+
+
+def _parts(predictor: Predictor) -> tuple[list[MatrixScores], list[Predictor]]:
+    """A vote as a sum of (linear scores, others)."""
+    each = predictor.parts if isinstance(predictor, SumScores) else (predictor,)
+    linear = [part for part in each if isinstance(part, MatrixScores)]
+    return linear, [part for part in each if not isinstance(part, MatrixScores)]
 
 
 def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:
@@ -157,15 +172,16 @@ def _linked(graph: Graph, score: str, link: Link) -> str:
 
 def _interpolated(graph: Graph, score: str, link: Steps) -> str:
     """Straight pieces: of a score's piece, tables tell where it begins, its value there and its slope."""
-    last = np.append(np.diff(link.scores) > 0, True)  # of equal scores the last point counts
-    x, p = link.scores[last], link.probabilities[last]
-    slopes = np.concatenate([[0.0], np.diff(p) / np.diff(x), [0.0]])
+    x, first = np.unique(link.scores, return_index=True)
+    # Where scores are equal, the piece before them ends at the first point, and the one after begins at the last.
+    reached, p = link.probabilities[first], link.probabilities[np.append(first[1:], len(link.scores)) - 1]
+    slopes = np.concatenate([[0.0], (reached[1:] - p[:-1]) / np.diff(x), [0.0]])
     line = graph.add("Reshape", [score, graph.constant(np.array([1, -1]))])
     piece = _piece(graph, score, line, np.nextafter(x, -np.inf))  # a piece holds its first point
     # Below the first point its own score is no smaller: with slope 0 it does not matter.
     start, value, slope = (
         graph.add("GatherElements", [graph.constant(table[None, :]), piece], {"axis": 1})
-        for table in (np.append(x[:1], x), np.append(p[:1], p), slopes)
+        for table in (np.append(x[:1], x), np.append(reached[:1], p), slopes)
     )
     linked = graph.add("Add", [graph.add("Mul", [slope, graph.add("Sub", [line, start])]), value])
     return graph.add("Reshape", [linked, graph.constant(np.array([-1, 1]))])

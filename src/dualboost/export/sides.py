@@ -36,7 +36,7 @@ def add_sides(
     told = [_told(vote, sides, RIGHT if doubtful else ABSTAIN) for vote in votes]
     if doubtful:
         strangers = [step_tree([0.5], [0.0, np.nan], own.strange) for own in sides]
-        told[0] = PlainTrees.joined([told[0], *strangers], told[0].base)
+        told[0] = PlainTrees.joined([told[0], *strangers], 0.0)
     return told, graph.add("Concat", [X, _looked_up(graph, sides, n_features, X)], {"axis": 1})
 
 

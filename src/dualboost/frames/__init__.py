@@ -1,6 +1,7 @@
 """Data frames of pandas, polars and Arrow as tables of numbers."""
 
 from dualboost.frames.numbers import (
+    REFUSED_DATES,
     FrameNumbers,
     check_different_names,
     check_infinity,
@@ -11,6 +12,7 @@ from dualboost.frames.tables import Frame, Kind, as_frame
 from dualboost.frames.whole_numbers import check_whole_numbers
 
 __all__ = [
+    "REFUSED_DATES",
     "Frame",
     "FrameNumbers",
     "Kind",

@@ -13,9 +13,11 @@ import numpy as np
 
 from dualboost.frames.tables import Frame, Kind
 
-__all__ = ["FrameNumbers", "check_different_names", "check_infinity", "encode_frame", "frame_numbers"]
+__all__ = ["REFUSED_DATES", "FrameNumbers", "check_different_names", "check_infinity", "encode_frame", "frame_numbers"]
 
 Labels = Mapping[str, Sequence]
+
+REFUSED_DATES = "dates or times: turn them into numbers first, such as the year or an age in days, or drop them."
 
 
 class FrameNumbers:
@@ -87,7 +89,7 @@ def _refusal(kind: Kind, frame: Frame) -> str:
     if kind is Kind.TEXT:
         return f"text: make categories of it with {frame.advice}, or drop it."
     if kind is Kind.DATE:
-        return "dates or times: turn them into numbers first, such as the year or an age in days, or drop them."
+        return REFUSED_DATES
     return "neither numbers nor categories: convert or drop it."
 
 

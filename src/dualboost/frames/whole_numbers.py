@@ -6,6 +6,7 @@ large numbers that stay apart, such as most 64-bit keys, pass.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,8 @@ def _check(values: np.ndarray, name: str) -> None:
         return
     told: dict[float, int] = {}
     for value in whole:
+        if abs(value) > sys.float_info.max:
+            raise ValueError(f"Column {name} holds a whole number that no float can hold: make it smaller, or drop it.")
         other = told.setdefault(float(value), value)
         if other != value:
             raise ValueError(

@@ -17,6 +17,7 @@ from dualboost.rows import Rows
 __all__ = ["Matrix", "MatrixOracle", "MatrixScores"]
 
 _ROUNDING = np.finfo(np.float64).eps
+_NOT_FINITE = "The margin matrix contains NaN or infinity; remove or replace those entries first."
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def _checked(X):
     if A.ndim != 2 or 0 in A.shape:
         raise ValueError(f"The margin matrix must have rows and columns; its shape is {A.shape}.")
     if not np.all(np.isfinite(A.data if sp.issparse(A) else A)):
-        raise ValueError("The margin matrix contains NaN or infinity; remove or replace those entries first.")
+        raise ValueError(_NOT_FINITE)
     return A
 
 
@@ -166,7 +167,10 @@ class MatrixScores(Predictor):
     weights: np.ndarray
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
-        return X @ self.weights
+        scores = X @ self.weights
+        if np.isnan(scores).any():
+            raise ValueError(_NOT_FINITE)
+        return scores
 
     def importances(self, n_features: int) -> np.ndarray:
         share = np.abs(self.weights)

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MonotoneOracle", "checked_directions", "directions_for"]
 
-Directions = tuple[tuple[int, int], ...]
+Directions = tuple[tuple[int, int], ...] | tuple[int, ...]
 
 _WANTED = "monotone must be pairs (feature, +1 or -1), or one number of -1, 0 or 1 for each feature"
 
 
 def checked_directions(monotone: Any) -> Directions:
-    """((feature, direction), ...) by feature, from pairs or from one number a feature."""
+    """((feature, direction), ...) by feature, or one number a feature; nothing where no feature has a direction."""
     if type(monotone) is tuple and not monotone:  # the usual case, on small data a tenth of the time to bind
         return ()
     try:
@@ -41,19 +41,35 @@ def checked_directions(monotone: Any) -> Directions:
     features = table[:, 0]
     if np.any(features < 0) or np.any(features != np.floor(features)) or len(np.unique(features)) < len(features):
         raise ValueError(f"{_WANTED}: each feature by its number, once, not {monotone!r}.")
+    if not table[:, 1].any():
+        return ()
+    if np.ndim(monotone) == 1:
+        return tuple(table[:, 1].astype(int).tolist())
     return tuple(sorted((int(feature), int(sign)) for feature, sign in table if sign != 0))
 
 
 def directions_for(directions: Directions, n_features: int, categorical: Sequence[int]) -> np.ndarray:
     """One number a feature; refuses features that the data do not have, and those that have no order."""
     out = np.zeros(n_features, dtype=np.int64)
-    for feature, direction in directions:
+    if np.ndim(directions) == 1 and len(directions) != n_features:
+        raise ValueError(
+            f"monotone has {len(directions)} numbers, and X {n_features} features: give one for each, or pairs "
+            "(feature, +1 or -1)."
+        )
+    for feature, direction in _pairs(directions):
         if feature >= n_features:
             raise ValueError(f"monotone names feature {feature}, but X has the features 0 to {n_features - 1}.")
         if feature in categorical:
             raise ValueError(f"monotone names column {feature}, which holds categories: they have no order.")
         out[feature] = direction
     return out
+
+
+def _pairs(directions: Directions) -> list[tuple[int, int]]:
+    table = np.array(directions)
+    if table.ndim == 2:
+        return [(int(feature), int(direction)) for feature, direction in table]
+    return [(int(feature), int(table[feature])) for feature in np.flatnonzero(table)]
 
 
 class MonotoneOracle(Directed):

@@ -27,7 +27,7 @@ class Abstaining:
         return cls(np.unique(np.concatenate([*thresholds, rules])).astype(np.int64), n_features)
 
     def anywhere(self, graph: Graph) -> str:
-        """Whether a value of these columns is missing, as one truth value in a line."""
+        """Whether a value of these columns is missing."""
         somewhere = add_no_number(graph, "X")
         if len(self.features) == self.n_features:
             return somewhere
@@ -45,6 +45,5 @@ class Abstaining:
 
 
 def add_no_number(graph: Graph, values: str) -> str:
-    """Whether one of these is NaN, or infinities meet; as one truth value in a line."""
-    total = graph.add("ReduceSum", [values], {"keepdims": 0})
-    return graph.add("Reshape", [graph.add("IsNaN", [total]), graph.constant(np.array([1]))])
+    """Whether one of these is NaN, or infinities meet."""
+    return graph.add("IsNaN", [graph.add("ReduceSum", [values], {"keepdims": 0})])

@@ -19,7 +19,7 @@ from dualboost.inspection.trees import PlainTrees
 if TYPE_CHECKING:
     from dualboost.export.bits import CountedTrees
 
-__all__ = ["Outside", "add_block", "add_blocks", "add_fits", "add_many"]
+__all__ = ["Outside", "add_block", "add_blocks", "add_fits", "add_many", "add_rows"]
 
 _FEWEST, _MANY = 32, 1024  # rows: at least, and surely
 
@@ -33,16 +33,19 @@ class Outside:
     """The number of rows of a block."""
 
 
-def add_fits(graph: Graph, trees: CountedTrees, votes: Sequence[PlainTrees]) -> str:
-    """Whether the rows of X are too many to be walked and fit in one block."""
-    rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
+def add_rows(graph: Graph) -> str:
+    """The number of rows of X."""
+    return graph.add("Shape", ["X"], {"start": 0, "end": 1})
+
+
+def add_fits(graph: Graph, rows: str, trees: CountedTrees, votes: Sequence[PlainTrees]) -> str:
+    """Whether so many rows are too many to be walked and fit in one block."""
     ends = (graph.constant(np.array(end)) for end in (_fewest(trees, votes), trees.block))
     return graph.add("Equal", [rows, graph.add("Clip", [rows, *ends])])
 
 
-def add_block(graph: Graph, trees: CountedTrees, n_features: int) -> str:
-    """The sums for the rows of X, which fit in one block."""
-    rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
+def add_block(graph: Graph, rows: str, trees: CountedTrees, n_features: int) -> str:
+    """The sums for the rows of X, so many, which fit in one block."""
     return trees.add(graph, add_columns(graph, trees.features, n_features), Outside(graph, rows))
 
 
@@ -76,7 +79,7 @@ class _Blocks:
             return graph.add("Div", [graph.add("Sub", [graph.add("Add", [rows, size]), one]), size])
 
         one = graph.constant(np.array([1]))
-        rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
+        rows = add_rows(graph)
         count = parts(rows, graph.constant(np.array([most])))
         size = parts(rows, count)
         last = graph.add("Mul", [graph.add("Sub", [count, one]), size])
@@ -93,9 +96,8 @@ class _Blocks:
         return graph.add("Concat", [before, graph.add("Slice", [flat, self.twice, end])], {"axis": 0})
 
 
-def add_many(graph: Graph, trees: CountedTrees, votes: Sequence[PlainTrees]) -> str:
-    """Whether the rows are too many to be walked."""
-    rows = graph.add("Shape", ["X"], {"start": 0, "end": 1})
+def add_many(graph: Graph, rows: str, trees: CountedTrees, votes: Sequence[PlainTrees]) -> str:
+    """Whether so many rows are too many to be walked."""
     return graph.add("GreaterOrEqual", [rows, graph.constant(np.array([_fewest(trees, votes)]))])
 
 

@@ -25,6 +25,7 @@ __all__ = ["DIGITS", "Functions", "Place", "Tree", "numbered"]
 
 DIGITS = 8  # of a leaf's number at most
 _ANSWERS = 0  # the first table in the graph; then one a level
+_MORE = 3  # runs of rows than tables they come from: beyond, they are better sorted first
 Place = tuple[int, int]  # a table, and a row of it
 Choice = tuple[Place, Place, Place]  # the answer, what counts where it is false, and where it is true
 
@@ -189,8 +190,13 @@ class _Tables:
 
     def take(self, places: Sequence[Place]) -> str:
         """The rows at these places, one after the other."""
-        parts = [self._rows(source, [row for _, row in own]) for source, own in groupby(places, key=lambda at: at[0])]
-        return self._graph.stacked(parts)
+        runs = [(source, [row for _, row in own]) for source, own in groupby(places, key=lambda at: at[0])]
+        if len(runs) <= len({source for source, _ in runs}) + _MORE:
+            return self._graph.stacked([self._rows(*run) for run in runs])
+        wanted = sorted(set(places))
+        number = {place: k for k, place in enumerate(wanted)}
+        at = np.array([number[place] for place in places])
+        return self._graph.add("Gather", [self.take(wanted), self._graph.constant(at)], {"axis": 0})
 
     def _rows(self, source: int, rows: list[int]) -> str:
         at = self._moved[source][rows]

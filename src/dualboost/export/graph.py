@@ -72,12 +72,12 @@ class Graph:
         """Some results of the same shape, added up."""
         return names[0] if len(names) == 1 else self.add("Sum", names)
 
-    def halves(self, name: str, axis: int) -> tuple[str, str]:
-        """The two halves of a result."""
-        first, second = self.name("half"), self.name("half")
-        node = self._onnx.helper.make_node("Split", [name], [first, second], name=first, axis=axis, num_outputs=2)
+    def split(self, name: str, axis: int, count: int = 2) -> list[str]:
+        """A result in equal parts."""
+        parts = [self.name("part") for _ in range(count)]
+        node = self._onnx.helper.make_node("Split", [name], parts, name=parts[0], axis=axis, num_outputs=count)
         self._nodes.append(node)
-        return first, second
+        return parts
 
     def stacked(self, names: list[str], axis: int = 0) -> str:
         """Some results one after the other."""
@@ -138,7 +138,7 @@ class Graph:
 
     def _as_branch(self, result: str, inputs: list[str] | None = None, kind: int = DOUBLE):
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
-        told = kind, [1] if kind == BOOL else [None, None]
+        told = kind, [] if kind == BOOL else [None, None]
         given, output = (
             [helper.make_tensor_value_info(name, kind, shape) for name in names]
             for names, (kind, shape) in ((inputs or [], (kinds.INT64, [1])), ([result], told))

@@ -49,13 +49,14 @@ class Ladder:
 
     def add(self, graph: Graph, planes: Planes) -> str:
         """All thresholds of the low digits of the columns, then those of their high digits."""
+        bits = [[first + k for first in (0, self.bits)] for k in range(self.bits)]
+        rows = np.array([[planes.row(feature, bit) for bit in own for feature in self.features] for own in bits])
+        digits = graph.add("Gather", [planes.name, graph.constant(rows[:, :, None])], {"axis": 0})
         reached = ""
-        for k in range(self.bits):
-            rows = [planes.row(feature, first + k) for first in (0, self.bits) for feature in self.features]
-            digit = graph.add("Gather", [planes.name, graph.constant(np.array(rows)[:, None])], {"axis": 0})
+        for digit in graph.split(digits, 0, self.bits):
             without = graph.add("BitwiseOr", [digit, reached or graph.constant(_ALL)])
             with_it = graph.add("BitwiseAnd", [digit, reached]) if reached else digit
-            reached = graph.add("Concat", [without, with_it], {"axis": 1})
+            reached = graph.add("Concat", [without, with_it], {"axis": 2})
         return graph.add("Reshape", [reached, graph.constant(np.array([self.size, -1]))])
 
 

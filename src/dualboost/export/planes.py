@@ -36,11 +36,10 @@ class Planes:
 
 
 def add_padding(outside: Outside) -> str:
-    """How many rows to add at the end of a table, so that their number is a multiple of 64."""
+    """How many columns to add before and after those of a table, so that their number is a multiple of 64."""
     graph = outside.graph
-    left = graph.add("Neg", [outside.rows])
-    lacking = graph.add("Mod", [left, graph.constant(np.array([ROWS]))])
-    return graph.add("Concat", [graph.constant(np.zeros(3, dtype=np.int64)), lacking], {"axis": 0})
+    lacking = graph.add("Mul", [outside.rows, graph.constant(np.array([0, -1]))])
+    return graph.add("Mod", [lacking, graph.constant(np.array([ROWS]))])
 
 
 def add_planes(graph: Graph, parts: Sequence[Steps], bits: Mapping[int, np.ndarray]) -> Planes:
@@ -57,8 +56,8 @@ def add_planes(graph: Graph, parts: Sequence[Steps], bits: Mapping[int, np.ndarr
                 rows.append(row)
                 tables.append(_apart(known[:, eight * EIGHT : (eight + 1) * EIGHT]))
         parted.append(_added(graph, steps.part(graph, np.array(rows)), np.array(tables)))
-    numbers = graph.add("Reshape", [graph.stacked(parted), graph.constant(np.array([len(sums), EIGHT, -1]))])
-    turned = add_turned(graph, graph.add("Transpose", [numbers], {"perm": [1, 0, 2]}), len(sums), BYTES)
+    eights = graph.add("Reshape", [graph.stacked(parted), graph.constant(np.array([len(sums), 2, 2, 2, -1]))])
+    turned = add_turned(graph, graph.add("Transpose", [eights], {"perm": [1, 2, 3, 0, 4]}), BYTES)
     return Planes(graph.add("Reshape", [turned, graph.constant(np.array([EIGHT * len(sums), -1]))]), sums)
 
 

@@ -93,9 +93,10 @@ class Questions:
 
     def _add_rungs(self, graph: Graph, columns: Columns, outside: Outside, needed: Sequence[int]) -> str:
         """Those that are needed, in their order: the ones of ladders, then answers that are looked up."""
-        padding = add_padding(outside)
+        padding, axis = add_padding(outside), graph.constant(np.array([1]))
         parts = [
-            steps._replace(at=graph.add("Pad", [steps.at, padding])) for steps in add_steps(graph, self.curves, columns)
+            steps._replace(at=graph.add("Pad", [steps.at, padding, "", axis]))
+            for steps in add_steps(graph, self.curves, columns)
         ]
         planes = add_planes(graph, parts, self._bits)
         climbed: list[tuple[int, int]] = []

@@ -19,16 +19,15 @@ BITS = (1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)
 BYTES = (8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0x00000000FFFFFFFF)
 
 
-def add_turned(graph: Graph, eights: str, count: int, steps: tuple[tuple[int, int], ...]) -> str:
-    """So many squares, turned: their eights stand on the first axis of a table, where long runs are exchanged."""
-    cube = graph.add("Reshape", [eights, graph.constant(np.array([2, 2, 2, count, -1]))])
+def add_turned(graph: Graph, cube: str, steps: tuple[tuple[int, int], ...]) -> str:
+    """Squares, turned: their eights stand on the first three axes, two by two by two, where long runs are exchanged."""
     for axis, (apart, chosen) in zip((2, 1, 0), steps, strict=True):
-        exchanged = _exchanged(graph, graph.halves(cube, axis), apart, chosen)
+        exchanged = _exchanged(graph, graph.split(cube, axis), apart, chosen)
         cube = graph.add("Concat", exchanged, {"axis": axis})
-    return graph.add("Reshape", [cube, graph.constant(np.array([EIGHT, count, -1]))])
+    return cube
 
 
-def _exchanged(graph: Graph, pair: tuple[str, str], apart: int, chosen: int) -> list[str]:
+def _exchanged(graph: Graph, pair: list[str], apart: int, chosen: int) -> list[str]:
     """The chosen bits of the second in the place of those that far above them in the first, and the other way round."""
     first, second = pair
     by, mask = (graph.constant(np.array(number, dtype=np.uint64)) for number in (apart, chosen))

@@ -10,7 +10,7 @@ import numpy as np
 
 from dualboost.export.abstaining import Abstaining, add_no_number
 from dualboost.export.bits import CountedTrees, by_size, counted_trees
-from dualboost.export.blocks import add_block, add_blocks, add_fits, add_many
+from dualboost.export.blocks import add_block, add_blocks, add_fits, add_many, add_rows
 from dualboost.export.columns import add_columns
 from dualboost.export.curves import Curve, curves_and_trees
 from dualboost.export.ensemble import tree_arrays
@@ -52,21 +52,23 @@ class _Ways:
         """The sums, by the quickest way; where the rows fit in one block, a single decision leads there."""
         abstaining = Abstaining.of(self.trees, self.n_features)
         missing = abstaining.anywhere(graph) if len(abstaining.features) else ""
-        at_once = add_fits(graph, self.sums, self.trees)
+        rows = add_rows(graph)
+        at_once = add_fits(graph, rows, self.sums, self.trees)
         if missing:
             at_once = graph.add("And", [at_once, graph.add("Not", [missing])])
         block, others = graph.branch(), graph.branch()
-        otherwise = self._in_blocks_or_walked(others, abstaining, missing)
-        sums = graph.choose(at_once, (block, add_block(block, self.sums, self.n_features)), (others, otherwise))
+        whole = add_block(block, rows, self.sums, self.n_features)
+        otherwise = self._in_blocks_or_walked(others, rows, abstaining, missing)
+        sums = graph.choose(at_once, (block, whole), (others, otherwise))
         return self._patched(graph, sums, abstaining, missing) if missing or self.sums.strangers else sums
 
-    def _in_blocks_or_walked(self, graph: Graph, abstaining: Abstaining, missing: str) -> str:
+    def _in_blocks_or_walked(self, graph: Graph, rows: str, abstaining: Abstaining, missing: str) -> str:
         """As if no tree abstained from a missing value, and NaN for a strange category: so walks are shorter."""
         counting, walking = graph.branch(), graph.branch()
         decided = [replace(vote, missing=np.where(vote.abstains, RIGHT, vote.missing)) for vote in self.trees]
         counted = self._in_blocks(counting, abstaining, missing)
         walked = _walked(walking, decided, self.n_features, doubtful=True)
-        many = add_many(graph, self.sums, self.trees)
+        many = add_many(graph, rows, self.sums, self.trees)
         return graph.choose(many, (counting, counted), (walking, walked))
 
     def _in_blocks(self, graph: Graph, abstaining: Abstaining, missing: str) -> str:

@@ -208,6 +208,14 @@ def test_missing_values_in_columns_that_no_tree_looks_at(rows):
     np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("rows", [5, 200, 2 * MANY])
+def test_trees_that_ask_and_say_the_same_all_the_same(rows):
+    leaf = (-1, 0.0, LEFT, 0, 0, 2.0, -1)
+    trees = PlainTrees.of([[(0, 1.0, LEFT, 1, 2, 0.0, -1), leaf, (1, 1.0, LEFT, 3, 4, 0.0, -1), leaf, leaf]])
+    table = np.random.default_rng(0).normal(size=(rows, 2))
+    np.testing.assert_array_equal(run([trees], table).ravel(), np.full(rows, 2.0))
+
+
 def test_answers_that_change_often_are_looked_up():
     rng = np.random.default_rng(0)
     many = Questions.of([trees_of_categories(rng, 60, np.arange(90.0), LEFT)])

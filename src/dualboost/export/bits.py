@@ -117,7 +117,7 @@ def counted_trees(votes: Sequence[PlainTrees]) -> CountedTrees:
         digits.append(strange)
         tables.append(_NOT_A_NUMBER)
         member = np.append(member, np.ones((len(votes), 1), dtype=bool), axis=1)
-    digits = [[*own, *own[:1] * (DIGITS - len(own))] for own in digits]  # what is left over counts for nothing
+    digits = [[*own, *[functions.never] * (DIGITS - len(own))] for own in digits]
     return CountedTrees(functions, digits, np.array(tables), member.astype(np.float64))
 
 

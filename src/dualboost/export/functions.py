@@ -117,7 +117,12 @@ class Functions:
 
     def digit(self, tree: Tree, digit: int) -> Place:
         """Where this digit of the leaf's number will be found."""
-        return self._at(tree, tree.root, digit) or self._answer(())
+        return self._at(tree, tree.root, digit) or self.never
+
+    @property
+    def never(self) -> Place:
+        """A digit that is 0 for every row."""
+        return self._answer(())
 
     @property
     def strange(self) -> list[Place]:
@@ -133,7 +138,7 @@ class Functions:
         if false is None or true is None or false == true:
             return true if false is None else false
         rungs = self.questions.answers[question(tree.vote, node)[0]]
-        never, always = self._answer(()), self._answer((ALWAYS,))
+        never, always = self.never, self._answer((ALWAYS,))
         if (false, true) == (never, always):
             return self._answer(rungs)
         if (false, true) == (always, never):
@@ -159,7 +164,7 @@ class Functions:
         """The same in the next table, by a choice between equals: most sides of a level then come from one table."""
         if place[0] != table - 1:
             return place
-        equals = self._answer(()), place, place
+        equals = self.never, place, place
         if equals not in self._known:
             self._known[equals] = self._new(equals)
         return self._known[equals]

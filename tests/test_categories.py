@@ -146,8 +146,9 @@ def test_the_heaviest_categories_keep_a_code_of_their_own(seed, categories, stre
     shuffled = Categories.of(column[turned], Rows.of(weights[turned]))
     for other in (copies, shuffled):
         assert np.array_equal(found.values, other.values) and np.array_equal(found.codes, other.codes)
-    strangers = np.array([np.nan, -1.0, column.max() + 1, 0.5, 1e300])
+    strangers = np.array([np.nan, -1.0, -0.5, column.max() + 1, 1e300, np.inf])
     assert np.all(found.coded(strangers) == MISSING)
+    assert np.all(found.coded(np.array([-0.4, 0.4, 0.5])) == found.codes[0]), "the nearest, and of two the lower"
 
 
 def test_more_categories_than_codes_share_one():

@@ -54,7 +54,7 @@ def walked(votes: list[np.ndarray], X: np.ndarray) -> np.ndarray:
             while feature[at] >= 0:
                 x = row[feature[at]]
                 if named and named[0][at] >= 0:
-                    known = np.flatnonzero(named[4] == x)
+                    known = np.flatnonzero((named[4] - 0.5 < x) & (x <= named[4] + 0.5))
                     code = named[5][known[0]] if len(known) else None
                     held = None if code is None else named[1][named[0][at]][code // 8] >> (code % 8) & 1
                 else:
@@ -75,7 +75,7 @@ def scored(votes: list[np.ndarray], X, threads: int = 1) -> np.ndarray:
 
 def rows_of(rng, count: int) -> np.ndarray:
     X = rng.integers(-6, 7, (count, 4)) / 2
-    X[:, 3] = rng.choice([*CATEGORIES, -1.0, 1.0, 2.5, 9e9], count)
+    X[:, 3] = rng.choice([*CATEGORIES, -1.0, 1.0, 2.5, 3.75, 9e9], count)
     X[rng.random(X.shape) < 0.1] = np.nan
     return X
 

@@ -45,10 +45,11 @@ def naive_values(tree: LeafTree, X: np.ndarray, codes: dict) -> np.ndarray:
         node = 0
         while feature[node] >= 0:
             x, known = row[feature[node]], codes[feature[node]]
-            if np.isnan(x) or (cut[node] == BY_MASK and x not in known):
+            name = np.ceil(x - 0.5)  # the nearest whole number, of two the lower
+            if np.isnan(x) or (cut[node] == BY_MASK and name not in known):
                 goes_right = missing_right[node]
             elif cut[node] == BY_MASK:
-                code = known.index(x)
+                code = known.index(name)
                 goes_right = masks[node][code // 8] >> (code % 8) & 1
             else:
                 goes_right = cut[node] < len(known) and x > known[cut[node]]
@@ -241,7 +242,7 @@ def test_weight_k_is_k_copies():
 
 def test_what_a_node_has_not_met_goes_with_the_larger_part():
     """A category, a missing value and a number that is no category; ties go where the lowest category goes."""
-    new = np.array([[np.nan], [7.0], [0.5], [-1.0], [1e7]])
+    new = np.array([[np.nan], [7.0], [2.7], [-1.0], [1e7]])
     X, y = np.array([[0.0], [1.0], [2.0]]), np.array([-1, 1, 1])
     for weights, unseen in ([1.0, 1.0, 1.0], 1.0), ([3.0, 1.0, 1.0], -1.0), ([2.0, 1.0, 1.0], -1.0):
         rows = Rows.of(np.array(weights))

@@ -146,12 +146,12 @@ def test_weight_k_is_k_copies_and_threads_change_nothing():
 def test_unseen_categories_count_as_missing():
     X = np.array([[0.0], [2.0], [np.nan], [2.0]] * 5)
     y = np.array([1, -1, -1, -1] * 5, dtype=np.int8)
-    new = np.array([[np.nan], [1.0], [3.0], [77.0], [-4.0], [0.5], [2.0], [0.0]])
+    new = np.array([[np.nan], [1.0], [3.0], [77.0], [-4.0], [0.7], [2.0], [0.0], [0.5]])
     for rows, unseen in ((slice(None), -1.0), ([0, 1, 3], 0.0)):
         oracle = Trees(1, categorical=(0,)).bind(X[rows], y[rows], Rows.of(len(X[rows])))
         answer = oracle.best(np.full(len(X[rows]), 1 / len(X[rows])))
         scores = oracle.predictor(answer.hypotheses, np.sign(answer.edges)).scores(new)
-        assert scores.tolist() == [unseen] * 6 + [-1.0, 1.0]
+        assert scores.tolist() == [unseen] * 6 + [-1.0, 1.0, 1.0]
 
 
 def test_many_categories():

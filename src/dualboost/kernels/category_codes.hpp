@@ -6,7 +6,8 @@
 
 namespace dualboost {
 
-// The categories of one column, ascending, with the code of each. What is none of them counts as missing.
+// The categories of one column, ascending, with the code of each. Category k is every number above k - 0.5 and not
+// above k + 0.5, as for step functions; what is none counts as missing.
 class CategoryCodes {
 public:
     CategoryCodes(const double *names, const uint8_t *codes, int64_t count)
@@ -21,13 +22,13 @@ public:
     }
 
     uint8_t code(double x) const {
-        if (names_.empty() || !(x >= 0 && x <= names_.back())) return kMissing;
-        if (!table_.empty()) {
-            auto whole = static_cast<size_t>(x);
-            return static_cast<double>(whole) == x ? table_[whole] : kMissing;
-        }
-        auto found = std::lower_bound(names_.begin(), names_.end(), x);
-        return *found == x ? codes_[static_cast<size_t>(found - names_.begin())] : kMissing;
+        if (names_.empty() || !(x > -0.5 && x <= names_.back() + 0.5)) return kMissing;
+        auto whole = static_cast<int64_t>(x);  // a fraction below 0 becomes 0
+        whole += x - static_cast<double>(whole) > 0.5;
+        if (!table_.empty()) return table_[static_cast<size_t>(whole)];
+        auto name = static_cast<double>(whole);
+        auto found = std::lower_bound(names_.begin(), names_.end(), name);
+        return *found == name ? codes_[static_cast<size_t>(found - names_.begin())] : kMissing;
     }
 
     // The same categories with other codes.

@@ -1,8 +1,9 @@
 """Columns of categories: whole numbers that name things, coded by a byte each.
 
-A category is a whole number from 0 on, NaN is a missing value. Up to 255 categories of a column have a code each. Of
-more, the 254 heaviest keep their own and all others share one: by the sample weights, so that a row of weight k counts
-as k copies, and among equals the lower number.
+A category is a whole number from 0 on, NaN is a missing value. Training takes nothing else; at prediction a number
+between two whole ones counts as the nearest, a half as the lower, as in the step functions with cuts at the halves.
+Up to 255 categories of a column have a code each. Of more, the 254 heaviest keep their own and all others share one: by
+the sample weights, so that a row of weight k counts as k copies, and among equals the lower number.
 """
 
 from __future__ import annotations
@@ -51,29 +52,34 @@ class Categories:
         return cls(values, codes)
 
     def coded(self, column: np.ndarray) -> np.ndarray:
-        """The code of each entry; what is missing or was never met is MISSING."""
+        """The code of each entry, by the nearest whole number; what is missing or was never met is MISSING."""
         if not len(self.values):
             return np.full(len(column), MISSING, dtype=np.uint8)
+        inside = (column > -0.5) & (column <= self.values[-1] + 0.5)
+        numbers = _nearest(np.where(inside, column, self.values[-1] + 1))  # beyond the last one: never met
         if self.values[-1] < _TABLE:
             table = np.full(int(self.values[-1]) + 2, MISSING, dtype=np.uint8)
             table[self.values.astype(np.int64)] = self.codes
-            inside = (column >= 0) & (column <= self.values[-1]) & (column == np.floor(column))
-            return table[np.where(inside, column, len(table) - 1).astype(np.int64)]
-        place = np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
-        return np.where(self.values[place] == column, self.codes[place], MISSING).astype(np.uint8)
+            return table[numbers.astype(np.int64)]
+        place = np.minimum(np.searchsorted(self.values, numbers), len(self.values) - 1)
+        return np.where(self.values[place] == numbers, self.codes[place], MISSING).astype(np.uint8)
+
+    def pieces(self) -> tuple[np.ndarray, np.ndarray]:
+        """(cuts, codes) of the step functions of this column: the code of each piece, -1 where no category lies."""
+        cuts = np.column_stack([self.values - 0.5, self.values + 0.5]).ravel()
+        codes = np.column_stack([self.codes.astype(np.int64), np.full(len(self.codes), -1)]).ravel()
+        apart = np.append(np.diff(cuts) > 0, np.ones(min(len(cuts), 1), dtype=bool))  # else the next one begins here
+        return cuts[apart], np.append(-1, codes[apart])
 
     def steps(self, scores: np.ndarray, otherwise: float) -> tuple[np.ndarray, np.ndarray]:
         """(cuts, table) of the step function that is scores[code] at each category and `otherwise` between them."""
-        cuts: list[float] = []
-        table: list[float] = [otherwise]
-        for value, code in zip(self.values.tolist(), self.codes.tolist(), strict=True):
-            if not cuts or cuts[-1] != value - 0.5:
-                cuts.append(value - 0.5)
-                table.append(otherwise)
-            table[-1] = float(scores[code])
-            cuts.append(value + 0.5)
-            table.append(otherwise)
-        return np.array(cuts), np.array(table)
+        cuts, codes = self.pieces()
+        return cuts, np.append(scores, otherwise)[codes]
+
+
+def _nearest(column: np.ndarray) -> np.ndarray:
+    """The whole number k with k - 0.5 < x <= k + 0.5, for x above -0.5."""
+    return np.maximum(np.ceil(column - 0.5), 0.0)  # just above -0.5 the difference is rounded to -1
 
 
 def _masses(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

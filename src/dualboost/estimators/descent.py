@@ -105,7 +105,7 @@ class DescentClassifier(BoostedClassifier):
         self.link_ = Sigmoid(self._odds())
         moves, pool = outcome.state.memory, outcome.state.pool
         used, self.stages_ = np.unique(moves.numbers, return_inverse=True)
-        self.members_ = [game.oracle.predictor([pool.keys[j]], np.ones(1)) for j in used]
+        self.members_ = game.oracle.predictors([pool.keys[j] for j in used])
         self.steps_ = moves.steps
 
     def staged_decision_function(self, X) -> Iterator[np.ndarray]:

@@ -107,6 +107,10 @@ class Oracle(ABC):
     def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> Predictor:
         """What is left of the ensemble after training."""
 
+    def predictors(self, hypotheses: Sequence[Hypothesis]) -> list[Predictor]:
+        """What is left of each hypothesis on its own, with weight 1."""
+        return [self.predictor([hypothesis], np.ones(1)) for hypothesis in hypotheses]
+
     @abstractmethod
     def forget(self) -> None:
         """Drop whatever was kept to answer faster."""

@@ -6,7 +6,7 @@ side that was learned. The constant (-1, 0, 0) is +1 everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -236,6 +236,11 @@ class StumpOracle(Averaging, Listed):
             return StumpScores.collapse(self.bins, np.column_stack(self.index.stumps(used)), full[used])
         return StumpScores.collapse(self.bins, hypotheses, w)
 
+    def predictors(self, hypotheses: Sequence[Hypothesis]) -> list[Predictor]:
+        if any(isinstance(hypothesis, Mixture) for hypothesis in hypotheses):
+            return super().predictors(hypotheses)
+        return list(StumpScores.one_by_one(self.bins, hypotheses))
+
     def forget(self) -> None:
         self.search.forget()
         self._kept = None
@@ -280,6 +285,25 @@ class StumpScores(Predictor):
             np.array([part[2] for part in parts], dtype=np.float64),
             np.array([np.abs(w[features == f]).sum() for f in used], dtype=np.float64),
         )
+
+    @classmethod
+    def one_by_one(cls, bins: Bins, stumps: Sequence[Stump]) -> Iterator[StumpScores]:
+        """Each stump collapsed on its own, with weight 1: parts of arrays that all of them share."""
+        features, cuts, sides = _as_arrays(stumps)
+        steps, present = features >= 0, np.maximum(features, 0)
+        jumps = steps & (cuts < bins.cut_counts.take(present))  # else only missing values are told apart
+        values = np.zeros(len(features))
+        values[jumps] = bins.cuts[bins.cut_start[features[jumps]] + cuts[jumps]]
+        starts = np.column_stack([np.zeros(len(features), np.int64), jumps.astype(np.int64)])
+        tables = np.tile([-1.0, 1.0], (len(features), 1))
+        missing = np.where(bins.has_missing.take(present) > 0, np.where(sides > 0, 1.0, -1.0), 0.0)
+        ones, step, jump = np.ones(len(features)), steps.tolist(), jumps.tolist()
+        for j in range(len(features)):
+            used, cut, pieces = j + step[j], j + jump[j], step[j] + jump[j]
+            yield cls(
+                float(not step[j]), features[j:used], starts[j, : 1 + step[j]], values[j:cut], tables[j, :pieces],
+                missing[j:used], ones[j:used],
+            )  # fmt: skip
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
         out = np.empty(X.shape[0])

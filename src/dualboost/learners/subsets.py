@@ -20,7 +20,7 @@ from scipy.sparse import csc_array
 from dualboost import kernels
 from dualboost.data import MASK_BYTES, MISSING, Bins
 from dualboost.learners.averaging import Averaging, Mixture, parted, softmax
-from dualboost.learners.base import Answer, Hypothesis, TakesCategories
+from dualboost.learners.base import Answer, Hypothesis, Predictor, TakesCategories
 from dualboost.learners.categories import Categories, category_bins, checked_columns
 from dualboost.learners.step_functions import step_scores
 from dualboost.learners.stumps import StumpScores
@@ -194,6 +194,23 @@ class SubsetOracle(Averaging):
             for feature, table, unknown in zip(votes.features.tolist(), votes.tables, missing.tolist(), strict=True)
         ]
         return step_scores(votes.base, votes.features, steps, missing, votes.amounts)
+
+    def predictors(self, hypotheses: Sequence[Hypothesis]) -> list[Predictor]:
+        if any(isinstance(hypothesis, Mixture) for hypothesis in hypotheses):
+            return super().predictors(hypotheses)
+        pieces = {feature: found.pieces() for feature, found in self.categories.items()}
+        return [self._single(subset, pieces) for subset in hypotheses]
+
+    def _single(self, subset: Subset, pieces: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> StumpScores:
+        feature, mask = subset
+        if feature < 0:
+            return self.predictor([subset], np.ones(1))
+        cuts, codes = pieces[feature]
+        held = np.unpackbits(np.frombuffer(_as_bytes(mask), dtype=np.uint8), bitorder="little")
+        votes = times(held, 2.0) - 1.0
+        unknown = float(votes[MISSING]) if self.bins.has_missing[feature] else 0.0
+        steps = cuts, np.append(votes, unknown)[codes]
+        return step_scores(0.0, [feature], [steps], [unknown], [1.0])
 
     def forget(self) -> None:
         self.search.forget()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,10 +15,11 @@ from dualboost import kernels
 from dualboost.data import MASK_BYTES, Bins
 from dualboost.learners.base import Predictor
 from dualboost.learners.categories import Categories
-from dualboost.learners.named_columns import HoldsCategories, flattened
+from dualboost.learners.named_columns import HoldsCategories, NamedColumns, flattened
 
 __all__ = ["Tree", "TreeScores", "as_arrays", "as_trees"]
 
+_APART = 1 << 10  # more than a feature has cuts
 Tree = tuple[tuple[int, int, int], ...]  # nodes in preorder, see learners.trees
 
 
@@ -98,6 +100,36 @@ class TreeScores(HoldsCategories, Predictor):
             *flattened(categories or {}, features),
         )  # fmt: skip
 
+    @classmethod
+    def one_by_one(
+        cls, bins: Bins, trees: Sequence[Tree], categories: Mapping[int, Categories] | None = None
+    ) -> Iterator[TreeScores]:
+        """Each tree collected on its own, with weight 1: parts of arrays that all of them share."""
+        nodes, start = as_arrays(trees)
+        tree = np.repeat(np.arange(len(trees)), np.diff(start))
+        splits = np.flatnonzero(nodes[:, 0] >= 0)
+        groups = _Groups.of(bins, tree[splits], nodes[splits, 0], nodes[splits, 1])  # the features of each tree
+        first = np.searchsorted(groups.tree, np.arange(len(trees) + 1))
+        nodes[splits, 0] = groups.number - first[tree[splits]]
+        nodes[splits, 1] = groups.place
+        plain, masked = np.ascontiguousarray(nodes[:, :3]), np.zeros(len(trees), dtype=bool)
+        masked[tree[splits[groups.place < 0]]] = True
+
+        sizes = np.diff(first) + 1  # a list of starts has one entry more than features
+        ends = np.arange(sizes.sum()) - np.repeat(np.arange(len(trees)), sizes)
+        cut_start = groups.cut_start[ends] - np.repeat(groups.cut_start[first[:-1]], sizes)
+        share = np.bincount(groups.number, _split_weights(splits, start, np.ones(len(trees))), len(groups.tree))
+        features, met_missing = groups.feature.astype(np.int32), bins.has_missing.take(groups.feature)
+        spans = np.column_stack([np.zeros(len(trees), np.int64), np.diff(start)])
+        weights, names = np.ones(len(trees)), _Names(categories or {})
+        places = zip(pairwise(start.tolist()), pairwise(first.tolist()), masked.tolist(), strict=True)
+        for t, ((begin, end), (low, high), wide) in enumerate(places):
+            yield cls(
+                (nodes if wide else plain)[begin:end], spans[t], weights[t : t + 1], features[low:high],
+                cut_start[low + t : high + t + 1], groups.cuts[groups.cut_start[low] : groups.cut_start[high]],
+                met_missing[low:high], share[low:high], *names.of(features[low:high]),
+            )  # fmt: skip
+
     def scores(self, X, threads: int = 1) -> np.ndarray:
         out = np.empty(X.shape[0])
         if sp.issparse(X):
@@ -121,6 +153,59 @@ class TreeScores(HoldsCategories, Predictor):
         share = np.zeros(n_features)
         share.put(self.features, self.share)
         return share / max(share.sum(), np.finfo(np.float64).tiny)
+
+
+class _Groups(NamedTuple):
+    """The features of many trees, tree by tree; of each, the cuts that occur."""
+
+    tree: np.ndarray
+    feature: np.ndarray
+    cut_start: np.ndarray
+    cuts: np.ndarray
+    number: np.ndarray
+    """The group of each split..."""
+    place: np.ndarray
+    """...and its cut among those of the group; -1 for a mask."""
+
+    @classmethod
+    def of(cls, bins: Bins, tree: np.ndarray, feature: np.ndarray, cut: np.ndarray) -> _Groups:
+        """From the tree, the feature and the cut of each split."""
+        groups, number = np.unique(tree * bins.n_features + feature, return_inverse=True)
+        owner, features = np.divmod(groups, bins.n_features)
+        counts = bins.cut_counts.take(features).astype(np.int64)
+        by_mask = _distinct(number[cut < 0])  # these have all cuts
+        every = np.repeat(by_mask * _APART, counts[by_mask]) + _counted(counts[by_mask])
+        single = (cut >= 0) & (cut < counts[number])
+        used = _distinct(np.concatenate([every, number[single] * _APART + cut[single]]))
+        start = np.searchsorted(used, np.arange(len(groups) + 1) * _APART)
+        place = np.where(cut < 0, cut, np.searchsorted(used, number * _APART + cut) - start[number])
+        values = bins.cuts[np.repeat(bins.cut_start[features], np.diff(start)) + used % _APART]
+        return cls(owner, features, start, values, number, place)
+
+
+def _distinct(numbers: np.ndarray) -> np.ndarray:
+    """Each once, ascending: by a sort, for NumPy's table of so many numbers is slower."""
+    ordered = np.sort(numbers)
+    return ordered[np.diff(ordered, prepend=-1) > 0]
+
+
+def _counted(counts: np.ndarray) -> np.ndarray:
+    """0, 1, ... up to each of these counts, in a row."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+class _Names:
+    """The flattened categories of trees; those of equal columns are the same arrays."""
+
+    def __init__(self, categories: Mapping[int, Categories]):
+        self._categories = categories
+        self._known: dict[tuple[int, ...], NamedColumns] = {}
+
+    def of(self, features: np.ndarray) -> NamedColumns:
+        key = tuple(features.tolist()) if self._categories else ()
+        if key not in self._known:
+            self._known[key] = flattened(self._categories, key)
+        return self._known[key]
 
 
 def _used_cuts(bins: Bins, feature: int, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

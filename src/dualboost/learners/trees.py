@@ -24,7 +24,7 @@ import numpy as np
 
 from dualboost import kernels
 from dualboost.data import Bins
-from dualboost.learners.base import Answer, Oracle, TakesCategories
+from dualboost.learners.base import Answer, Oracle, Predictor, TakesCategories
 from dualboost.learners.categories import Categories, binned, checked_columns
 from dualboost.learners.tree_scores import Tree, TreeScores, as_arrays, as_trees
 from dualboost.rows import Rows
@@ -159,6 +159,9 @@ class TreeOracle(Oracle):
 
     def predictor(self, hypotheses: Sequence[Tree], w: np.ndarray) -> TreeScores:
         return TreeScores.collect(self.bins, hypotheses, w, self.categories)
+
+    def predictors(self, hypotheses: Sequence[Tree]) -> list[Predictor]:
+        return list(TreeScores.one_by_one(self.bins, hypotheses, self.categories))
 
     def forget(self) -> None:
         """Nothing is kept."""

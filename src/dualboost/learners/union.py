@@ -126,6 +126,13 @@ class UnionOracle(Oracle):
         totals = [float(np.abs(weights).sum()) for _, _, weights in self._of_parts(hypotheses, w)]
         return SumScores(tuple(predictors), np.array(totals))
 
+    def predictors(self, hypotheses: Sequence[Hypothesis]) -> list[Predictor]:
+        if not all(isinstance(part.predictor([], np.empty(0)), StumpScores) for part in self.parts):
+            return super().predictors(hypotheses)
+        parts = self._of_parts(hypotheses, np.ones(len(hypotheses)))
+        own = [iter(part.predictors(keys)) for part, keys, _ in parts]
+        return [next(own[number]) for number, _ in hypotheses]  # a step function is its sum with nothing
+
     def _of_parts(self, hypotheses: Sequence[Hypothesis], w: np.ndarray):
         """(oracle, its hypotheses, their weights) of each part."""
         owners = np.array([number for number, _ in hypotheses], dtype=np.intp)
@@ -187,6 +194,10 @@ class AveragedUnion(Averaging):
     def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> Predictor:
         return self._union.predictor(*self._by_parts(hypotheses, w))
 
+    def predictors(self, hypotheses: Sequence[Hypothesis]) -> list[Predictor]:
+        mixed = any(isinstance(hypothesis, Mixture) for hypothesis in hypotheses)
+        return super().predictors(hypotheses) if mixed else self._union.predictors(hypotheses)
+
     def _by_parts(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> tuple[list[Hypothesis], np.ndarray]:
         """The same ensemble with a mixture of each part in the place of one of all."""
         keys, weights, mixtures = parted(hypotheses, w)
@@ -230,6 +241,9 @@ class DirectedUnion(Directed):
 
     def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> Predictor:
         return self._union.predictor(hypotheses, w)
+
+    def predictors(self, hypotheses: Sequence[Hypothesis]) -> list[Predictor]:
+        return self._union.predictors(hypotheses)
 
     def forget(self) -> None:
         self._union.forget()

@@ -11,11 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualboost import AdaBoostClassifier, MarginBoostClassifier, to_onnx
-from dualboost.export.bits import by_size, counted_trees
+from dualboost.export.bits import CountedTrees, by_size, counted_trees
+from dualboost.export.blocks import add_block, add_rows
 from dualboost.export.curves import Curve, curves_and_trees
+from dualboost.export.efforts import Effort
 from dualboost.export.functions import numbered
+from dualboost.export.graph import Graph
 from dualboost.export.lookup import lookups
 from dualboost.export.questions import Questions
+from dualboost.export.right_turns import RightTurns, right_turns
 from dualboost.export.votes import add_votes
 from dualboost.inspection.as_trees import plain_trees, step_tree
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
@@ -27,12 +31,23 @@ runtime = pytest.importorskip("onnxruntime")
 MANY = 1024  # rows for which no tree is walked
 
 
-def run(votes, rows) -> np.ndarray:
-    from dualboost.export.graph import Graph
+@pytest.fixture(params=["the quickest way", "right turns", "counting"])
+def way(request, monkeypatch) -> str:
+    """All but a few rows go the same way, whatever it takes."""
+    if request.param != "the quickest way":
+        forced = RightTurns if request.param == "right turns" else CountedTrees
+        monkeypatch.setattr(forced, "effort", Effort(0.0, 0.0))
+    return request.param
 
+
+def run(votes, rows) -> np.ndarray:
     graph = Graph()
-    graph.call(add_votes(graph, votes, rows.shape[1]), "score")
-    model = graph.model(rows.shape[1], {"score": ("DOUBLE", [None, len(votes)])}, {})
+    return scores(graph, add_votes(graph, votes, rows.shape[1]), len(votes), rows)
+
+
+def scores(graph, result, n_votes, rows) -> np.ndarray:
+    graph.call(result, "score")
+    model = graph.model(rows.shape[1], {"score": ("DOUBLE", [None, n_votes])}, {})
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     session = runtime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
@@ -116,8 +131,9 @@ def random_tree(rng, levels, n_features) -> list[tuple]:
     return [root, *moved(left, 1), *moved(right, 1 + len(left))]
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("levels", [1, 2, 3, 5, 7, 9])
-@pytest.mark.parametrize("rows", [3, 700, MANY - 1, MANY, 20_011])
+@pytest.mark.parametrize("rows", [3, 40, 700, MANY, 20_011])
 @pytest.mark.parametrize("lost", [0.0, 0.05])
 @pytest.mark.parametrize("signs", [False, True])
 def test_trees_are_walked_and_counted_alike(levels, rows, lost, signs, capfd):
@@ -131,6 +147,18 @@ def test_trees_are_walked_and_counted_alike(levels, rows, lost, signs, capfd):
     assert not capfd.readouterr().err
 
 
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(("size", "count"), [(1.5e308, 1), (1e300, 5), (1e-290, 5), (5e-324, 5)])
+def test_trees_of_huge_and_tiny_values(size, count):
+    """A right turn may add more than the largest number; and what is added has as many digits as it needs."""
+    rng = np.random.default_rng(0)
+    vote = PlainTrees.of([random_tree(rng, 3, 4) for _ in range(count)])
+    vote = replace(vote, value=size * np.sign(vote.value) * rng.choice([1, 1e-9], len(vote.value)))
+    table = rng.integers(-4, 5, (200, 4)).astype(float)
+    np.testing.assert_allclose(run([vote], table).ravel(), vote.scores(table), rtol=1e-12, atol=1e-15 * size)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("levels", [2, 4])
 def test_trees_without_abstention_count_missing_values_too(levels):
     rng = np.random.default_rng(5)
@@ -153,6 +181,7 @@ def random_rules(rng, trees: PlainTrees, abstains: bool) -> PlainTrees:
     return replace(trees, rule=rule, rules=rules)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("abstains", [False, True])
 @pytest.mark.parametrize("rows", [100, MANY])
 def test_sets_of_categories_are_counted_too(rows, abstains):
@@ -180,6 +209,7 @@ def trees_of_categories(rng, count: int, known: np.ndarray, missing: int, featur
     return replace(trees, rule=rule, rules=tuple(rules))
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("missing", [LEFT, RIGHT, ABSTAIN])
 @pytest.mark.parametrize("known", [np.arange(3.0), np.arange(90.0), np.array([0.0, 1.0, 5.0, 6.0, 40.0])], ids=len)
 @pytest.mark.parametrize("rows", [5, 200, MANY, 3 * MANY + 5])
@@ -195,6 +225,27 @@ def test_trees_of_categories_alone(rows, known, missing, strange, capfd):
     assert not capfd.readouterr().err
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_right_turns_add_up_to_the_scores(seed):
+    """Of votes of different sizes; no number where a category is strange, and nowhere else."""
+    rng = np.random.default_rng(seed)
+    known = np.arange(2.0, 7.0)
+    ruled = [trees_of_categories(rng, int(rng.integers(1, 30)), known, LEFT) for _ in range(int(rng.integers(1, 5)))]
+    plain = [PlainTrees.of([random_tree(rng, 4, 4) for _ in range(3)]) for _ in ruled]
+    votes = [PlainTrees.joined(pair, 0.0) for pair in zip(ruled, plain, strict=True)]
+    for vote in votes:
+        vote.missing[vote.abstains] = RIGHT
+    table = rng.choice([*known, *known, *known, *known, 1.0, 7.0, np.nan], (60, 4))
+    graph = Graph()
+    found = scores(graph, add_block(graph, add_rows(graph), right_turns(votes), 4), len(votes), table)
+    asked = {rule.feature for vote in votes for rule in vote.rules}
+    strange = np.isin(table[:, sorted(asked)], [1.0, 7.0]).any(axis=1)
+    assert np.isnan(found[strange]).all()
+    wanted = np.column_stack([vote.scores(table) for vote in votes])
+    np.testing.assert_allclose(found[~strange], wanted[~strange], rtol=0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("rows", [5, 200, MANY, 3 * MANY + 5])
 def test_missing_values_in_columns_that_no_tree_looks_at(rows):
     """They change nothing, and harm nothing; nor do they hide those in other columns."""
@@ -208,6 +259,7 @@ def test_missing_values_in_columns_that_no_tree_looks_at(rows):
     np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("rows", [5, 200, 2 * MANY])
 def test_trees_that_ask_and_say_the_same_all_the_same(rows):
     leaf = (-1, 0.0, LEFT, 0, 0, 2.0, -1)
@@ -224,6 +276,7 @@ def test_answers_that_change_often_are_looked_up():
     assert not numbers.listed and numbers.ladders
 
 
+@pytest.mark.usefixtures("way")
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([1e-310, 1.0, 1e-9, 1e300]))
 def test_cuts_of_any_size(seed, scale):
@@ -239,6 +292,7 @@ def test_cuts_of_any_size(seed, scale):
     np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-12)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("lost", [False, True])
 @pytest.mark.parametrize(
     "cuts", [(7, 1), (6, 2), (8, 54, 55, 56), (63, 62, 64), (127, 255, 2, 300), (511, 512, 4100, 9)]
@@ -263,6 +317,7 @@ def test_columns_with_any_number_of_cuts(cuts, lost):
     np.testing.assert_allclose(run([trees], table).ravel(), trees.scores(table), rtol=0, atol=1e-9)
 
 
+@pytest.mark.usefixtures("way")
 def test_which_trees_are_counted():
     rng = np.random.default_rng(0)
     large = [random_tree(rng, 10, 4) for _ in range(3)]
@@ -287,6 +342,7 @@ def test_every_part_goes_its_way():
         assert "If" in operators(trees) and "TreeEnsemble" not in operators(trees)
 
 
+@pytest.mark.usefixtures("way")
 def test_only_the_used_columns_of_a_wide_table_are_turned():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 100))

@@ -14,6 +14,7 @@ import numpy as np
 
 from dualboost.export.blocks import Outside
 from dualboost.export.columns import Columns
+from dualboost.export.efforts import Effort
 from dualboost.export.functions import DIGITS, Functions, Place, Tree, numbered
 from dualboost.export.graph import INT32, UINT8, Graph
 from dualboost.export.planes import ROWS
@@ -28,7 +29,7 @@ _LEAST, _MOST = 640, 10_240  # ...and rows
 _NUMBERS = 4_000_000  # of answers in a block
 _GROUPS = 64  # that a sum adds faster than a product
 _NOT_A_NUMBER = np.append(0.0, np.full((1 << DIGITS) - 1, np.nan))  # wherever any digit is 1
-_BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None, None, None]
+_BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +49,6 @@ class CountedTrees:
         return len(self.votes)
 
     @property
-    def strangers(self) -> bool:
-        """Whether a row can have a strange category; its sums are NaN."""
-        return bool(self.functions.questions.strange)
-
-    @property
     def features(self) -> np.ndarray:
         """The columns of X they look at, ascending."""
         return np.array([curve.feature for curve in self.functions.questions.curves])
@@ -64,16 +60,21 @@ class CountedTrees:
         return int(np.clip(ROWS * _NUMBERS // len(self.functions.asked), 1, most))
 
     @property
-    def beginning(self) -> int:
-        """How many steps of a walk take as long as the sums for a few rows."""
-        return 17_500 + 1_500 * len(self.functions.levels)
+    def effort(self) -> Effort:
+        choices, asked = sum(map(len, self.functions.levels)), len(self.functions.asked)
+        return Effort(
+            70_000 + 8_000 * len(self.functions.levels) + 30 * (choices + asked),
+            9 * len(self.features) + 0.1 * (choices + asked) + 2.5 * len(self.digits),
+        )
 
     def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
         digits = self._digits(graph, columns, outside)
         numbers = _numbers(graph, add_turned(graph, digits, BITS), len(self.digits))
         found = graph.add("GatherElements", [graph.constant(self.tables), numbers], {"axis": 1})
-        rows = graph.add("Transpose", [self._summed(graph, found)], {"perm": [1, 0]})
+        parts = graph.add("Reshape", [self._summed(graph, found), graph.constant(np.array([self.n_votes, 8, 8, -1]))])
+        ordered = graph.add("Transpose", [parts], {"perm": [2, 1, 3, 0]})
+        rows = graph.add("Reshape", [ordered, graph.constant(np.array([-1, self.n_votes]))])
         return graph.add("Slice", [rows, graph.constant(np.array([0])), outside.rows])
 
     def _summed(self, graph: Graph, found: str) -> str:
@@ -91,12 +92,13 @@ class CountedTrees:
 
 
 def _numbers(graph: Graph, turned: str, groups: int) -> str:
-    """Byte by byte, one a row, of each group: the rows are in their order again."""
-    each = graph.add("Reshape", [turned, graph.constant(np.array([1, 8, groups, -1]))])
+    """Byte by byte, one a row, of each group: the first bytes of all numbers, then the second ones."""
+    eights = graph.add("Reshape", [turned, graph.constant(np.array([8, groups, -1]))])
+    own = graph.add("Transpose", [eights], {"perm": [1, 0, 2]})
+    each = graph.add("Reshape", [own, graph.constant(np.array([groups, 1, -1]))])
     lowered = graph.add("BitShift", [each, graph.constant(_BYTES)], {"direction": "RIGHT"})
     byte = graph.add("Cast", [lowered], {"to": UINT8})  # the lowest one
-    own = graph.add("Transpose", [byte], {"perm": [2, 1, 0, 3]})
-    return graph.add("Flatten", [graph.add("Cast", [own], {"to": INT32})], {"axis": 1})
+    return graph.add("Flatten", [graph.add("Cast", [byte], {"to": INT32})], {"axis": 1})
 
 
 def by_size(trees: PlainTrees) -> tuple[PlainTrees, PlainTrees]:

@@ -10,9 +10,9 @@ import numpy as np
 
 from dualboost.export.ensemble import TreeArrays
 
-__all__ = ["BOOL", "DOUBLE", "INT32", "UINT8", "Graph", "require_onnx"]
+__all__ = ["BOOL", "DOUBLE", "INT8", "INT32", "UINT8", "Graph", "require_onnx"]
 
-UINT8, INT32, BOOL, DOUBLE = 2, 6, 9, 11  # the numbers of these kinds in ONNX
+UINT8, INT8, INT32, BOOL, DOUBLE = 2, 3, 6, 9, 11  # the numbers of these kinds in ONNX
 
 _ML = "ai.onnx.ml"
 _OPSETS = {"": 18, _ML: 5}

@@ -9,13 +9,15 @@ from functools import reduce
 import numpy as np
 
 from dualboost.export.abstaining import Abstaining, add_no_number
-from dualboost.export.bits import CountedTrees, by_size, counted_trees
-from dualboost.export.blocks import add_block, add_blocks, add_fits, add_many, add_rows
+from dualboost.export.bits import by_size, counted_trees
+from dualboost.export.blocks import ArraySums, add_block, add_blocks, add_rows
 from dualboost.export.columns import add_columns
 from dualboost.export.curves import Curve, curves_and_trees
+from dualboost.export.efforts import Ranges, walking
 from dualboost.export.ensemble import tree_arrays
 from dualboost.export.graph import Graph
 from dualboost.export.lookup import add_curves, lookups
+from dualboost.export.right_turns import RightTurns, right_turns
 from dualboost.export.sides import add_sides
 from dualboost.inspection.as_trees import step_tree
 from dualboost.inspection.trees import RIGHT, PlainTrees
@@ -32,8 +34,11 @@ def add_votes(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str
     if any(tables):
         used = np.unique([feature for own in tables for table in own for feature in table.features])
         sums.append(add_curves(graph, tables, add_columns(graph, used, n_features)))
-    if any(map(len, small)):
-        sums.append(_Ways(small, counted_trees(small), n_features).add(graph))
+    turns = right_turns(small) if any(map(len, small)) else None
+    if turns:
+        sums.append(_Ways.of(small, turns, n_features).add(graph))
+    else:
+        large = tuple(trees)
     if any(map(len, large)) or not sums:
         sums.append(_walked(graph, large, n_features))
     bases = np.array([[_constant(vote) for vote in votes]])
@@ -42,25 +47,51 @@ def add_votes(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str
 
 @dataclass(frozen=True, eq=False)
 class _Ways:
-    """Ways to sum the same trees: by arrays, in one block of rows or several, or walked."""
+    """Ways to sum the same trees: walked, or by arrays, in one block of rows or several."""
 
     trees: Sequence[PlainTrees]
-    sums: CountedTrees
     n_features: int
+    turns: RightTurns
+    blocks: ArraySums
+    """For more rows than right turns are summed for at once; the same, or leaves that are counted."""
+    ranges: Ranges
+
+    @classmethod
+    def of(cls, trees: Sequence[PlainTrees], turns: RightTurns, n_features: int) -> _Ways:
+        counted = counted_trees(trees)
+        ranges = Ranges.of(walking(trees), turns.effort, counted.effort)
+        if counted.effort.each < turns.effort.each:
+            return cls(trees, n_features, turns, counted, ranges)
+        return cls(trees, n_features, turns, turns, Ranges(ranges.turns, turns.block + 1))
 
     def add(self, graph: Graph) -> str:
-        """The sums, by the quickest way; where the rows fit in one block, a single decision leads there."""
+        """The sums, by the quickest way; where right turns are, a single decision leads there."""
         abstaining = Abstaining.of(self.trees, self.n_features)
         missing = abstaining.anywhere(graph) if len(abstaining.features) else ""
         rows = add_rows(graph)
-        at_once = add_fits(graph, rows, self.sums, self.trees)
+        sums = self._turns_or_others(graph, rows, abstaining, missing)
+        return self._patched(graph, sums, abstaining, missing) if missing or self.turns.strangers else sums
+
+    def _turns_or_others(self, graph: Graph, rows: str, abstaining: Abstaining, missing: str) -> str:
+        first, last = self.ranges.turns, self.ranges.counting - 1
+        if first > last:
+            return self._block_or_others(graph, rows, abstaining, missing)
+        turns, others = graph.branch(), graph.branch()
+        summed = add_block(turns, rows, self.turns, self.n_features)
+        otherwise = self._block_or_others(others, rows, abstaining, missing)
+        return graph.choose(_between(graph, rows, first, last), (turns, summed), (others, otherwise))
+
+    def _block_or_others(self, graph: Graph, rows: str, abstaining: Abstaining, missing: str) -> str:
+        first, last = self.ranges.counting, self.blocks.block
+        if first > last:
+            return self._in_blocks_or_walked(graph, rows, abstaining, missing)
+        at_once = _between(graph, rows, first, last)
         if missing:
             at_once = graph.add("And", [at_once, graph.add("Not", [missing])])
         block, others = graph.branch(), graph.branch()
-        whole = add_block(block, rows, self.sums, self.n_features)
+        whole = add_block(block, rows, self.blocks, self.n_features)
         otherwise = self._in_blocks_or_walked(others, rows, abstaining, missing)
-        sums = graph.choose(at_once, (block, whole), (others, otherwise))
-        return self._patched(graph, sums, abstaining, missing) if missing or self.sums.strangers else sums
+        return graph.choose(at_once, (block, whole), (others, otherwise))
 
     def _in_blocks_or_walked(self, graph: Graph, rows: str, abstaining: Abstaining, missing: str) -> str:
         """As if no tree abstained from a missing value, and NaN for a strange category: so walks are shorter."""
@@ -68,26 +99,26 @@ class _Ways:
         decided = [replace(vote, missing=np.where(vote.abstains, RIGHT, vote.missing)) for vote in self.trees]
         counted = self._in_blocks(counting, abstaining, missing)
         walked = _walked(walking, decided, self.n_features, doubtful=True)
-        many = add_many(graph, rows, self.sums, self.trees)
+        many = graph.add("GreaterOrEqual", [rows, graph.constant(np.array([self.ranges.counting]))])
         return graph.choose(many, (counting, counted), (walking, walked))
 
     def _in_blocks(self, graph: Graph, abstaining: Abstaining, missing: str) -> str:
-        if not missing:
-            return add_blocks(graph, self.sums, self.n_features)
+        if not missing or self.blocks is self.turns:
+            return add_blocks(graph, self.blocks, self.n_features)
         some, none = graph.branch(), graph.branch()
         column = some.add("Unsqueeze", [abstaining.rows(some), some.constant(np.array([1]))])
         harmless = some.add("Where", [column, some.constant(np.array(0.0)), "X"])
-        patchy = add_blocks(some, self.sums, self.n_features, harmless)
-        return graph.choose(missing, (some, patchy), (none, add_blocks(none, self.sums, self.n_features)))
+        patchy = add_blocks(some, self.blocks, self.n_features, harmless)
+        return graph.choose(missing, (some, patchy), (none, add_blocks(none, self.blocks, self.n_features)))
 
     def _patched(self, graph: Graph, sums: str, abstaining: Abstaining, missing: str) -> str:
         """Rows from which trees may abstain are walked again."""
         doubts = [missing] if missing else []
-        if self.sums.strangers:
+        if self.turns.strangers:
             doubts.append(add_no_number(graph, sums))
         walking, enough = graph.branch(), graph.branch()
         chosen = [abstaining.rows(walking)] if missing else []
-        if self.sums.strangers:
+        if self.turns.strangers:
             first = walking.add("Gather", [sums, walking.constant(np.array(0))], {"axis": 1})
             chosen.append(walking.add("IsNaN", [first]))
         places = walking.add("Transpose", [walking.add("NonZero", [_any(walking, chosen)])], {"perm": [1, 0]})
@@ -95,6 +126,11 @@ class _Ways:
         walked = _walked(walking, self.trees, self.n_features, walking.add("Gather", ["X", line], {"axis": 0}))
         patched = walking.add("ScatterND", [sums, places, walked])
         return graph.choose(_any(graph, doubts), (walking, patched), (enough, enough.add("Identity", [sums])))
+
+
+def _between(graph: Graph, number: str, first: int, last: int) -> str:
+    ends = (graph.constant(np.array(end)) for end in (first, last))
+    return graph.add("Equal", [number, graph.add("Clip", [number, *ends])])
 
 
 def _any(graph: Graph, conditions: Sequence[str]) -> str:

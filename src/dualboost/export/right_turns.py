@@ -1,0 +1,180 @@
+"""Trees on some hundred rows: all splits at once, a truth value for each row, with few operators.
+
+Every tree starts with the value of its leftmost leaf. A right turn at a split leads to another leftmost leaf; so the
+score of a tree is its first value and what each right turn of the row adds. A row turns right where it comes by and the
+answer is yes. What turns add is given in whole numbers of seven digits, which are summed exactly, and fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualboost.export.answers import Answers
+from dualboost.export.blocks import Outside
+from dualboost.export.columns import Columns
+from dualboost.export.efforts import Effort
+from dualboost.export.graph import DOUBLE, INT8, Graph
+from dualboost.inspection.trees import PlainTrees
+
+__all__ = ["RightTurns", "right_turns"]
+
+_DIGITS, _BASE = 7, 256  # from -128 to 127: more than the 53 bits of a double
+_BITS = 54  # of the largest number that has so many digits
+_SMALLEST = -1074  # exponent of a double
+_BYTES = 1 << 20  # of truth values in a block...
+_LEAST, _MOST = 64, 4096  # ...and rows
+
+
+@dataclass(frozen=True, eq=False)
+class RightTurns:
+    """The splits of some votes, level by level."""
+
+    trees: PlainTrees
+    """Of all votes."""
+    vote: np.ndarray
+    """Whose each node is."""
+    answers: Answers
+    levels: list[np.ndarray]
+    """The splits of each."""
+    reached: list[np.ndarray]
+    """From where those of the next level are reached: left turns here, then right turns."""
+    adds: np.ndarray
+    """What a right turn adds, level after level."""
+
+    @property
+    def n_votes(self) -> int:
+        return int(self.vote[-1]) + 1
+
+    @property
+    def strangers(self) -> bool:
+        """Whether a row can have a strange category; its sums are NaN."""
+        return bool(self.answers.strange)
+
+    @property
+    def features(self) -> np.ndarray:
+        """The columns of X they look at, ascending."""
+        return self.answers.features
+
+    @property
+    def block(self) -> int:
+        """How many rows are summed at once: what is worked out from them stays in a cache."""
+        return int(np.clip(_BYTES // (2 * len(self.answers) + 3 * len(self.adds)), _LEAST, _MOST))
+
+    @property
+    def effort(self) -> Effort:
+        splits, questions = len(self.adds), len(self.answers)
+        return Effort(14 * splits + 8 * questions + 2_000 * len(self.levels), 0.55 * splits + 0.25 * questions)
+
+    def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
+        """The sum of the trees of each vote for these rows, a column each."""
+        turns = graph.add("Cast", [self._turns(graph, columns)], {"to": INT8})
+        digits, chosen = self._digits()
+        if self.n_votes > 1:
+            turns = graph.add("Gather", [turns, graph.constant(chosen)], {"axis": 0})
+        zero = graph.constant(np.array(_BASE // 2, dtype=np.uint8))
+        sums = graph.add("MatMulInteger", [graph.constant(digits), turns, zero])
+        if self.n_votes > 1:
+            sums = graph.add("Reshape", [sums, graph.constant(np.array([digits.shape[0] * digits.shape[1], -1]))])
+        return self._scores(graph, graph.add("Cast", [sums], {"to": DOUBLE}))
+
+    def _turns(self, graph: Graph, columns: Columns) -> str:
+        """Whether a row turns right at each split, level after level; then whether it has strange categories."""
+        answers, row = self.answers.add(graph, columns)
+        found = []
+        passing = ""
+        for nodes, reached in zip(self.levels, self.reached, strict=True):
+            rows = np.array([row[self.answers.question(self.trees, node)] for node in nodes.tolist()])
+            yes = graph.add("Gather", [answers, graph.constant(rows)], {"axis": 0})
+            right = graph.add("And", [passing, yes]) if passing else yes
+            found.append(right)
+            if len(reached):
+                left = graph.add("Xor", [passing, right]) if passing else graph.add("Not", [right])
+                passing = graph.stacked([left, right])
+                if len(reached) < 2 * len(nodes):
+                    passing = graph.add("Gather", [passing, graph.constant(reached)], {"axis": 0})
+        if self.strangers:
+            rows = np.array([row[feature] for feature in self.answers.strange])
+            found.append(graph.add("Gather", [answers, graph.constant(rows)], {"axis": 0}))
+        return graph.stacked(found)
+
+    def _digits(self) -> tuple[np.ndarray, np.ndarray]:
+        """(of each vote, the digits of what its turns add, a row a digit and one that counts what is strange; which
+        turns these are)."""
+        vote = self.vote[np.concatenate(self.levels)]
+        own = [np.flatnonzero(vote == k) for k in range(self.n_votes)]
+        strange = len(vote) + np.arange(len(self.answers.strange))
+        widest = max(map(len, own)) + len(strange)
+        digits = np.full((self.n_votes, _DIGITS + self.strangers, widest), _BASE // 2, dtype=np.uint8)
+        chosen = np.zeros((self.n_votes, widest), dtype=np.int64)
+        for k, turns in enumerate(own):
+            counts = np.rint(self.adds[turns] / self._unit(k)).astype(np.int64)
+            for p in range(_DIGITS):
+                digits[k, p, : len(turns)] = counts + _BASE // 2 & _BASE - 1
+                counts = counts + _BASE // 2 >> 8
+            digits[k, _DIGITS:, len(turns) : len(turns) + len(strange)] += 1
+            chosen[k, : len(turns) + len(strange)] = [*turns, *strange]
+        return (digits, chosen) if self.n_votes > 1 else (digits[0], chosen[0])
+
+    def _unit(self, vote: int) -> float:
+        """A power of two that makes whole numbers of what the turns of a vote add."""
+        own = self.adds[self.vote[np.concatenate(self.levels)] == vote]
+        exponent = int(np.frexp(np.abs(own).max(initial=0.0))[1])
+        return float(np.ldexp(1.0, max(exponent - _BITS, _SMALLEST)))
+
+    def _scores(self, graph: Graph, sums: str) -> str:
+        """From the sums of digits, a column a vote."""
+        rows = _DIGITS + self.strangers
+        scale = np.zeros((self.n_votes, rows, self.n_votes))
+        for k in range(self.n_votes):
+            scale[k, :_DIGITS, k] = self._unit(k) * float(_BASE) ** np.arange(_DIGITS)
+        first = np.bincount(self.vote[self.trees.roots[:-1]], _leftmost(self.trees)[self.trees.roots[:-1]])
+        scores = self._product(graph, sums, scale, first)
+        if not self.strangers:
+            return scores
+        lacking = np.zeros((self.n_votes, rows, 1))
+        lacking[0, -1] = -1
+        nothing = self._product(graph, sums, lacking, np.zeros(1))  # less for every strange category
+        return graph.add("Add", [scores, graph.add("Sqrt", [nothing])])  # no number below 0 has a root
+
+    @staticmethod
+    def _product(graph: Graph, sums: str, factors: np.ndarray, more: np.ndarray) -> str:
+        flat = factors.reshape(-1, factors.shape[-1])
+        return graph.add("Gemm", [sums, graph.constant(flat), graph.constant(more)], {"transA": 1})
+
+
+def right_turns(votes: Sequence[PlainTrees]) -> RightTurns | None:
+    """These trees; nothing where they say more than numbers can add up to."""
+    trees = PlainTrees.joined(votes, 0.0)
+    vote = np.repeat(np.arange(len(votes)), [len(own.feature) for own in votes])
+    levels, reached = _levels(trees)
+    split = np.concatenate(levels)
+    leftmost = _leftmost(trees)
+    with np.errstate(over="ignore", invalid="ignore"):
+        adds = leftmost[trees.right[split]] - leftmost[trees.left[split]]
+    if not np.isfinite(adds).all():
+        return None
+    return RightTurns(trees, vote, Answers.of(trees), levels, reached, adds)
+
+
+def _levels(trees: PlainTrees) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The splits of each level; which turns lead to the next: left ones, then right ones."""
+    levels, reached = [], []
+    nodes = trees.roots[:-1]
+    nodes = nodes[trees.feature[nodes] >= 0]
+    while len(nodes):
+        below = np.concatenate([trees.left[nodes], trees.right[nodes]])
+        levels.append(nodes)
+        reached.append(np.flatnonzero(trees.feature[below] >= 0))
+        nodes = below[reached[-1]]
+    return levels, reached
+
+
+def _leftmost(trees: PlainTrees) -> np.ndarray:
+    """The value of the leftmost leaf below each node."""
+    at = np.arange(len(trees.feature))
+    while (inner := trees.feature[at] >= 0).any():
+        at = np.where(inner, trees.left[at], at)
+    return trees.value[at]

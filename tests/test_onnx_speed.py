@@ -15,8 +15,8 @@ from dualboost.export.bits import CountedTrees, by_size, counted_trees
 from dualboost.export.blocks import add_block, add_rows
 from dualboost.export.curves import Curve, curves_and_trees
 from dualboost.export.efforts import Effort
-from dualboost.export.functions import numbered
 from dualboost.export.graph import Graph
+from dualboost.export.leaf_numbers import numbered
 from dualboost.export.lookup import lookups
 from dualboost.export.questions import Questions
 from dualboost.export.right_turns import RightTurns, right_turns
@@ -129,6 +129,38 @@ def random_tree(rng, levels, n_features) -> list[tuple]:
 
     root = (int(rng.integers(n_features)), cut, missing, 1, 1 + len(left), 0.0, -1)
     return [root, *moved(left, 1), *moved(right, 1 + len(left))]
+
+
+def grown_tree(rng, leaves: int, last: float) -> PlainTrees:
+    """Leaf by leaf; the closer `last` is to 1, the likelier it is the newest leaf that is split, as in a chain."""
+    nodes, ends = [[-1, 0.0, LEFT, 0, 0, float(rng.normal()), -1]], [0]
+    while len(ends) < leaves:
+        at = ends.pop(-1 if rng.random() < last else int(rng.integers(len(ends))))
+        nodes[at][:5] = int(rng.integers(4)), float(rng.integers(-3, 4)), RIGHT, len(nodes), len(nodes) + 1
+        ends += rng.permutation([len(nodes), len(nodes) + 1]).tolist()
+        nodes += [[-1, 0.0, LEFT, 0, 0, float(rng.normal()), -1] for _ in range(2)]
+    return PlainTrees.of([[tuple(node) for node in nodes]])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(3, 256), st.sampled_from([0.0, 0.5, 0.9, 1.0]), st.integers(0, 2**32))
+def test_leaves_have_numbers_of_their_own(leaves, last, seed):
+    vote = grown_tree(np.random.default_rng(seed), leaves, last)
+    tree = numbered(vote, 0)
+    assert set(tree.number) == set(np.flatnonzero(vote.feature < 0).tolist()) and tree.digits <= 8
+    numbers = np.arange(1 << tree.digits)
+    owners = np.sum([numbers & own.known == own.digits for own in tree.number.values()], axis=0)
+    assert owners.max() == 1, "a number of two leaves"
+    assert set(vote.value[vote.feature < 0]) <= set(tree.values), "a leaf without a number"
+
+
+@pytest.mark.parametrize(("leaves", "last"), [(256, 0.0), (256, 1.0), (29, 0.5), (100, 0.9), (257, 0.0)])
+@pytest.mark.usefixtures("way")
+def test_trees_of_any_shape(leaves, last):
+    rng = np.random.default_rng(leaves)
+    vote = PlainTrees.joined([grown_tree(rng, leaves, last) for _ in range(3)], 0.0)
+    table = rng.integers(-5, 6, (MANY, 4)).astype(float)
+    np.testing.assert_allclose(run([vote], table).ravel(), vote.scores(table), rtol=0, atol=1e-12)
 
 
 @pytest.mark.usefixtures("way")

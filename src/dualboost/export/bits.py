@@ -15,8 +15,9 @@ import numpy as np
 from dualboost.export.blocks import Outside
 from dualboost.export.columns import Columns
 from dualboost.export.efforts import Effort
-from dualboost.export.functions import DIGITS, Functions, Place, Tree, numbered
+from dualboost.export.functions import Functions, Place
 from dualboost.export.graph import INT32, UINT8, Graph
+from dualboost.export.leaf_numbers import DIGITS, Tree, numbered
 from dualboost.export.planes import ROWS
 from dualboost.export.questions import Questions
 from dualboost.export.turning import BITS, add_turned

@@ -1,9 +1,7 @@
 """Trees as truth functions: a bit of the leaf's number, worked out from the leaves to the root for 64 rows at a time.
 
-A tree with two values needs one bit, others the digits of their leaf's number. A split is a choice between the bits of
-its two sides; where these are 0 and 1 it is the answer itself, and where they are alike it is not asked at all. So
-numbers are given in a way that spares choices: as long as there are digits enough, a split has one of its own, below
-it both sides use the same ones, and a side that needs fewer does not mind what the others are.
+A split is a choice between the bits of its two sides; where these are 0 and 1 it is the answer itself, and where they
+are alike, or one of them is no matter, it is not asked at all.
 """
 
 from __future__ import annotations
@@ -11,98 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 
 from dualboost.export.blocks import Outside
 from dualboost.export.columns import Columns
 from dualboost.export.graph import Graph
+from dualboost.export.leaf_numbers import Tree
 from dualboost.export.questions import ALWAYS, Questions, Rungs, question
-from dualboost.inspection.trees import PlainTrees
 
-__all__ = ["DIGITS", "Functions", "Place", "Tree", "numbered"]
+__all__ = ["Functions", "Place"]
 
-DIGITS = 8  # of a leaf's number at most
 _ANSWERS = 0  # the first table in the graph; then one a level
 _MORE = 3  # runs of rows than tables they come from: beyond, they are better sorted first
 Place = tuple[int, int]  # a table, and a row of it
 Choice = tuple[Place, Place, Place]  # the answer, what counts where it is false, and where it is true
-
-
-class Number(NamedTuple):
-    """Of a leaf: the digits that are 1, and those that are no matter are 0 in `known`."""
-
-    digits: int
-    known: int
-
-    def bit(self, digit: int) -> int | None:
-        return self.digits >> digit & 1 if self.known >> digit & 1 else None
-
-
-@dataclass(frozen=True, eq=False)
-class Tree:
-    """A tree of a vote, with a number for each leaf."""
-
-    vote: PlainTrees
-    root: int
-    digits: int
-    """Of a number; more than DIGITS where a tree has too many leaves."""
-    number: dict[int, Number]
-    """Of each leaf; in a tree of two values these are told apart, and no more."""
-
-    @property
-    def values(self) -> np.ndarray:
-        """The value of each number."""
-        numbers, values = np.arange(1 << self.digits), np.zeros(1 << self.digits)
-        for leaf, own in self.number.items():
-            values[numbers & own.known == own.digits] = self.vote.value[leaf]
-        return values
-
-
-def numbered(vote: PlainTrees, tree: int) -> Tree:
-    """The two values, or all leaves by as many digits as do not make groups larger."""
-    root = int(vote.roots[tree])
-    leaves = _leaves(vote, root)
-    values = sorted({float(vote.value[leaf]) for leaf in leaves})
-    if len(values) <= 2:
-        two = {leaf: Number(values.index(float(vote.value[leaf])), 1) for leaf in leaves}
-        return Tree(vote, root, len(values) - 1, two)
-    least = _digits_for(len(leaves))
-    if least > DIGITS:
-        return Tree(vote, root, least, {})
-    number = _numbers(vote, root, DIGITS // (DIGITS // least), Number(0, 0))
-    return Tree(vote, root, max(own.known.bit_length() for own in number.values()), number)
-
-
-def _leaves(vote: PlainTrees, root: int) -> list[int]:
-    """From left to right."""
-    leaves: list[int] = []
-    open_nodes = [root]
-    while open_nodes:
-        node = open_nodes.pop()
-        if vote.feature[node] < 0:
-            leaves.append(node)
-        else:
-            open_nodes += [int(vote.right[node]), int(vote.left[node])]
-    return leaves
-
-
-def _digits_for(count: int) -> int:
-    return (count - 1).bit_length()
-
-
-def _numbers(vote: PlainTrees, node: int, digits: int, above: Number) -> dict[int, Number]:
-    """Of the leaves below a node, by the lowest so many digits; the others are given."""
-    if vote.feature[node] < 0:
-        return {node: above}
-    sides = [int(side[node]) for side in (vote.left, vote.right)]
-    if max(_digits_for(len(_leaves(vote, side))) for side in sides) < digits:
-        own = 1 << (digits - 1)
-        left, right = Number(above.digits, above.known | own), Number(above.digits | own, above.known | own)
-        return _numbers(vote, sides[0], digits - 1, left) | _numbers(vote, sides[1], digits - 1, right)
-    known = above.known | ((1 << digits) - 1)
-    return {leaf: Number(above.digits | k, known) for k, leaf in enumerate(_leaves(vote, node))}
 
 
 @dataclass(eq=False)

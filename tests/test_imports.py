@@ -11,7 +11,7 @@ import dualboost
 
 ROOT = Path(dualboost.__file__).parent
 LEVELS = [
-    {"kernels", "rows", "errors", "labels", "cutting", "products"},
+    {"kernels", "rows", "errors", "labels", "cutting", "one_thread", "products"},
     {"data", "frames"},
     {"sets"},
     {"losses", "learners"},

@@ -1,4 +1,4 @@
-"""The linear algebra of a master takes one thread, whatever the process allows, and then gives the others back."""
+"""Linear algebra takes one thread, whatever the process allows, and then gives the others back: bits are the same."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -8,10 +8,13 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from dualboost import MarginBoostClassifier
+from dualboost.learners import Matrix
 from dualboost.losses import Exponential, SoftMargin
-from dualboost.master import L1Ball, descend, entropy_projection, minimise_attained, one_thread
+from dualboost.master import L1Ball, descend, entropy_projection, minimise_attained
+from dualboost.one_thread import one_thread
 from dualboost.rows import Rows
 from dualboost.sets import Capped
+from faults import KINDS
 
 BLAS = ThreadpoolController().select(user_api="blas")
 COLUMNS = np.random.default_rng(0).choice([-1.0, 1.0], (8, 30))
@@ -82,13 +85,31 @@ def test_one_inside_another_changes_nothing(two_threads):
     assert threads() == {2}
 
 
-def test_a_model_does_not_depend_on_the_threads_of_a_product():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 8)).round(1)
-    y = X @ rng.normal(size=8) + 2 * rng.normal(size=400) > 0
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", KINDS)
+def test_models_do_not_depend_on_the_number_of_threads(name):
+    """Sums over so many rows are shared among them; weights that differ, for sums of equal ones are not BLAS's."""
+    kind = KINDS[name]
+    rows, labels = kind.table(300 if "nzdd" in name else 12_000)
+    weights = np.random.default_rng(2).uniform(0.5, 1.5, len(labels))
 
-    def bits(limit: int) -> bytes:
+    def bits(limit: int) -> list[bytes]:
         with threadpool_limits(limit):
-            return MarginBoostClassifier(0.3, calibrate=False).fit(X, y).decision_function(X).tobytes()
+            model = kind.make().set_params(n_jobs=limit).fit(rows, labels, sample_weight=weights)
+            found = model.decision_function(rows), model.margins_, model.sample_distribution_
+            return [repr(model.certificate_).encode(), *(part.tobytes() for part in found)]
+
+    assert bits(1) == bits(2) == bits(3)
+
+
+def test_columns_and_their_scores_do_not_depend_on_it():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (3000, 200))
+    y = X @ rng.normal(size=200) + 8 * rng.normal(size=3000) > 0
+
+    def bits(limit: int) -> list[bytes]:
+        with threadpool_limits(limit):
+            model = MarginBoostClassifier(0.3, learner=Matrix(), calibrate=False, max_iter=5).fit(X, y)
+            return [model.predictor_.weights.tobytes(), model.decision_function(X).tobytes()]
 
     assert bits(1) == bits(2) == bits(3)

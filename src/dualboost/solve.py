@@ -15,6 +15,7 @@ from dualboost.learners import Matrix, Oracle
 from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.losses import Loss, SoftMargin
+from dualboost.one_thread import one_thread
 from dualboost.rows import Rows, with_absent
 from dualboost.run import Halt, Named, Record, Watch, always, record_of, stretches, watch_of
 from dualboost.sets import Capped, Groups
@@ -206,6 +207,7 @@ def _check_margin_range(oracle: Oracle, loss: Loss) -> None:
         )
 
 
+@one_thread()
 def play(
     game: Game,
     booster: Booster,

@@ -31,6 +31,7 @@ from dualboost.estimators.training import Training, check_training
 from dualboost.estimators.validation import TrainingData, check_truth_values, thread_count, training_data
 from dualboost.game import Certificate, Game, Pool, State
 from dualboost.learners import Learner, Oracle, Predictor, Stumps
+from dualboost.one_thread import one_thread
 from dualboost.products import times
 from dualboost.rows import Rows
 from dualboost.run import Named
@@ -116,7 +117,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
             self.__dict__.pop(name, None)
         data = replace(training_data(self, X, y, sample_weight, extras), control=control)
         data = self._prepared(self._hooked(with_held_out(self, data, eval_set, control.training)))
-        with control.ctrl_c.heard(control.clock):
+        with one_thread(), control.ctrl_c.heard(control.clock):
             if len(data.classes) == 2 or _all_at_once(self):
                 self._fit_and_calibrate(data if len(data.classes) == 2 else data.in_pairs())
             else:

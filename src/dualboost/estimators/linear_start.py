@@ -23,7 +23,6 @@ from dualboost.learners.step_functions import step_scores
 from dualboost.learners.stumps import StumpScores
 from dualboost.losses import LogisticMixture
 from dualboost.losses.logistic_difference import bounded_slope
-from dualboost.master import one_thread
 from dualboost.rows import Rows
 
 __all__ = ["Design", "LinearVotes", "design_of", "linear_votes"]
@@ -92,11 +91,6 @@ def linear_votes(oracle: LeafOracle, bags: Bags, prints: np.ndarray, loss: Logis
     many = sum(found.count for found in oracle.categories.values())
     if oracle.bins.n_features > _MOST_COLUMNS or many > _MOST_CATEGORIES:
         return None
-    with one_thread():  # small products: more threads cost time, and might change bits
-        return _linear_votes(oracle, bags, prints, loss)
-
-
-def _linear_votes(oracle: LeafOracle, bags: Bags, prints: np.ndarray, loss: LogisticMixture) -> LinearVotes:
     rows, kept = oracle.rows, sampled(prints, len(bags), _MOST_ROWS)
     design = design_of(oracle, kept)
     part = Rows.of(np.ascontiguousarray(rows.prior[kept]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,11 +13,13 @@ import scipy.sparse as sp
 from dualboost import kernels
 from dualboost.learners.averaging import Averaging, Mixture, parted
 from dualboost.learners.base import Answer, Hypothesis, Learner, Listed, Predictor, ranked
+from dualboost.one_thread import one_thread
 from dualboost.rows import Rows
 
 __all__ = ["Matrix", "MatrixOracle", "MatrixScores"]
 
 _ROUNDING = np.finfo(np.float64).eps
+_SMALL = 4096  # numbers whose product no BLAS shares among threads
 _NOT_FINITE = "The margin matrix contains NaN or infinity; remove or replace those entries first."
 
 
@@ -167,7 +170,8 @@ class MatrixScores(Predictor):
     weights: np.ndarray
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
-        scores = X @ self.weights
+        with nullcontext() if X.shape[0] * X.shape[1] < _SMALL else one_thread():
+            scores = X @ self.weights
         if np.isnan(scores).any():
             raise ValueError(_NOT_FINITE)
         return scores

@@ -7,7 +7,6 @@ from dualboost.master.distance import BalancedBox
 from dualboost.master.line_search import longest_ascent
 from dualboost.master.linear import EdgeProgram
 from dualboost.master.newton import descend
-from dualboost.master.one_thread import one_thread
 from dualboost.master.projection import entropy_projection
 from dualboost.master.quadratic import L1Ball, l1_quadratic, nonnegative_quadratic
 from dualboost.master.separation import PROOF, Separation, separate
@@ -28,6 +27,5 @@ __all__ = [
     "longest_ascent",
     "minimise_attained",
     "nonnegative_quadratic",
-    "one_thread",
     "separate",
 ]

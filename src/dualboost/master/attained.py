@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve
 
 from dualboost.losses import Loss
-from dualboost.master.one_thread import one_thread
+from dualboost.one_thread import one_thread
 
 __all__ = ["minimise_attained"]
 

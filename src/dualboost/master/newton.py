@@ -10,8 +10,8 @@ import numpy as np
 
 from dualboost.losses import Loss
 from dualboost.master.line_search import newton_ascent
-from dualboost.master.one_thread import one_thread
 from dualboost.master.quadratic import L1Ball, l1_quadratic
+from dualboost.one_thread import one_thread
 
 __all__ = ["damped", "descend"]
 

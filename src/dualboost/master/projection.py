@@ -12,8 +12,8 @@ import numpy as np
 from dualboost.losses import SoftMargin
 from dualboost.master.line_search import newton_ascent
 from dualboost.master.newton import damped
-from dualboost.master.one_thread import one_thread
 from dualboost.master.quadratic import nonnegative_quadratic
+from dualboost.one_thread import one_thread
 from dualboost.sets import BoundSet
 
 __all__ = ["entropy_projection"]

@@ -1,8 +1,8 @@
-"""One thread for the linear algebra of a small problem.
+"""One thread for linear algebra.
 
-The threads of a BLAS wait for each other by spinning. Its factorisation of a few hundred rows is dozens of products
-that take microseconds; where other work has the processor, each of them waits for a time slice, and a fit of a fifth of
-a second takes twenty. Besides, the last bit of a product depends on how many threads share it.
+The last bit of a product depends on how many threads share it, and so would a vote. Besides, the threads of a BLAS wait
+for each other by spinning: its factorisation of a few hundred rows is dozens of products that take microseconds; where
+other work has the processor, each of them waits for a time slice, and a fit of a fifth of a second takes twenty.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def one_thread() -> Iterator[None]:
 
     The number belongs to the process, so one of all who are inside sets and restores it. If each did, the last one out
     would restore the limit of another, and the process would keep it. Those who outlast the one that restores it lose
-    time at most, and the last bit: they take it up with their next problem.
+    time at most, and the last bit: they take it up where they come inside again, with their next run or problem.
     """
     if not _LIMIT.acquire(blocking=False):
         yield

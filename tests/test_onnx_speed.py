@@ -4,6 +4,7 @@ The reference looks each value up in a sorted list, or walks the tree in Python.
 """
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -275,6 +276,23 @@ def test_right_turns_add_up_to_the_scores(seed):
     assert np.isnan(found[strange]).all()
     wanted = np.column_stack([vote.scores(table) for vote in votes])
     np.testing.assert_allclose(found[~strange], wanted[~strange], rtol=0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("rows", [200, 3 * MANY + 5])
+@pytest.mark.parametrize("kinds", list(product("tsl", repeat=3)), ids="".join)
+def test_votes_of_which_some_have_no_trees(rows, kinds):
+    """Trees, steps of one feature, trees of many leaves: each is summed in its own way, for its own vote."""
+    rng = np.random.default_rng(7)
+    make = {
+        "t": lambda: trees_of_categories(rng, 5, np.arange(4.0), LEFT),
+        "s": lambda: PlainTrees.of([random_tree(rng, 1, 1) for _ in range(4)]),
+        "l": lambda: grown_tree(rng, 300, 0.5),
+    }
+    votes = [make[kind]() for kind in kinds]
+    table = rng.choice([0.0, 1.0, 2.0, 3.0, 9.0, np.nan], (rows, 4), p=[0.24, 0.24, 0.24, 0.24, 0.02, 0.02])
+    wanted = np.column_stack([vote.scores(table) for vote in votes])
+    np.testing.assert_allclose(run(votes, table), wanted, rtol=0, atol=1e-12)
 
 
 @pytest.mark.usefixtures("way")

@@ -33,6 +33,13 @@ def test_weights_of_1e308_do_not_overflow_the_prior():
     assert rows.total == np.inf  # the number of copies really is out of range
 
 
+@pytest.mark.parametrize("weights", [[1e-320, 1e300, 1e300], [1.0, 1e308, 1e308], [5e-324, 1.0, 1.0]])
+def test_no_share_vanishes(weights):
+    rows = Rows.of(np.array(weights))
+    np.testing.assert_array_equal(rows.prior, [0.5e-100, 0.5, 0.5])
+    assert rows.prior.sum() == 1
+
+
 @pytest.mark.parametrize(
     "made", [Rows.of(5), Rows.of(np.int64(5)), Rows.of(np.ones(5)), Rows.of([7.0] * 5), Rows.of([2] * 5)]
 )
@@ -57,7 +64,7 @@ def test_reductions_are_the_identity_in_one_process():
 
 @pytest.mark.parametrize(
     "bad",
-    [0, -1, [], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan], [1.0, np.inf], [[1.0, 2.0]], [1e-320, 1e300], 4.0],
+    [0, -1, [], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan], [1.0, np.inf], [[1.0, 2.0]], 4.0],
     ids=str,
 )
 def test_bad_weights_are_refused(bad):

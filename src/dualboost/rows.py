@@ -9,6 +9,9 @@ import numpy as np
 __all__ = ["Rows", "with_absent"]
 
 
+_SMALLEST = 1e-100  # share, of the largest
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The prior over the rows, and the two reductions over them.
@@ -19,7 +22,8 @@ class Rows:
     Attributes
     ----------
     prior : ndarray of shape (m,)
-        Positive, sums to 1. Of equal weights it is a view of one number.
+        Positive, sums to 1. Of equal weights it is a view of one number. No share is below 1e-100 of the largest: a
+        sum does not tell the difference, and whatever is divided by a share stays finite.
     total : float
         The sum of the sample weights, i.e. the number of copies.
     uniform : bool
@@ -57,10 +61,7 @@ class Rows:
             total = float(weights.max() * mass)
         if scaled.min() == 1.0:
             return cls._equal(len(weights), total, threads)
-        prior = scaled / mass
-        if prior.min() <= 0:
-            raise ValueError("Row weights differ by more than 1e300: the smallest would vanish; rescale or drop them.")
-        return cls(prior, total, False, threads)
+        return cls(np.maximum(scaled, _SMALLEST) / mass, total, False, threads)
 
     @classmethod
     def _equal(cls, count: int, total: float, threads: int) -> Rows:

@@ -225,8 +225,8 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         """The votes of the models of all classes, made comparable."""
         if not _has_probabilities(self):
             return np.column_stack(votes)
-        return _log_odds(
-            np.column_stack([model.link_.of(vote) for model, vote in zip(self.estimators_, votes, strict=True)])
+        return np.column_stack(
+            [model.link_.log_odds(vote) for model, vote in zip(self.estimators_, votes, strict=True)]
         )
 
     def predict(self, X):
@@ -265,11 +265,6 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
 def _winning(votes: np.ndarray) -> np.ndarray:
     """The number of the class that wins each vote."""
     return (votes > 0).astype(int) if votes.ndim == 1 else np.argmax(votes, axis=1)
-
-
-def _log_odds(p: np.ndarray) -> np.ndarray:
-    p = np.clip(p, 1e-12, 1 - 1e-12)
-    return np.log(p / (1 - p))
 
 
 def with_a_vote(game: Game, outcome: Outcome, broken_off: bool = False) -> Outcome:

@@ -17,8 +17,21 @@ from sklearn.isotonic import IsotonicRegression
 from dualboost.estimators.folds import fingerprints, sampled, splits
 from dualboost.estimators.validation import TrainingData
 
-__all__ = ["Link", "Sigmoid", "Softmax", "Steps", "calibrated", "calibration_cost", "in_haste", "with_likeliest"]
+__all__ = [
+    "CERTAIN",
+    "SUREST",
+    "Link",
+    "Sigmoid",
+    "Softmax",
+    "Steps",
+    "calibrated",
+    "calibration_cost",
+    "in_haste",
+    "with_likeliest",
+]
 
+CERTAIN = 1e-12  # as near to 0 and 1 as probabilities come whose log-odds are compared...
+SUREST = float(np.log((1 - CERTAIN) / CERTAIN))  # ...and the largest of these
 _FOLDS = 3
 _MOST_ROWS = 20_000  # more would not make the link better
 _ROWS_FOR_STEPS = 2_000  # below, a curve of one number is the better estimate
@@ -32,6 +45,10 @@ class Link(ABC):
     @abstractmethod
     def of(self, scores: np.ndarray) -> np.ndarray: ...
 
+    @abstractmethod
+    def log_odds(self, scores: np.ndarray) -> np.ndarray:
+        """log(p / (1 - p)) of these probabilities, where none is nearer to 0 or 1 than CERTAIN."""
+
 
 @dataclass(frozen=True)
 class Sigmoid(Link):
@@ -41,6 +58,10 @@ class Sigmoid(Link):
 
     def of(self, scores: np.ndarray) -> np.ndarray:
         return expit(self.slope * scores)
+
+    def log_odds(self, scores: np.ndarray) -> np.ndarray:
+        # By way of p, digits would be lost where it is near 1.
+        return np.clip(self.slope * scores, -SUREST, SUREST)
 
 
 @dataclass(frozen=True)
@@ -52,6 +73,9 @@ class Softmax(Link):
     def of(self, scores: np.ndarray) -> np.ndarray:
         return softmax(self.slope * scores, axis=1)
 
+    def log_odds(self, scores: np.ndarray) -> np.ndarray:
+        return _log_odds(self.of(scores))
+
 
 @dataclass(frozen=True, eq=False)
 class Steps(Link):
@@ -62,6 +86,14 @@ class Steps(Link):
 
     def of(self, scores: np.ndarray) -> np.ndarray:
         return np.interp(scores, self.scores, self.probabilities)
+
+    def log_odds(self, scores: np.ndarray) -> np.ndarray:
+        return _log_odds(self.of(scores))
+
+
+def _log_odds(p: np.ndarray) -> np.ndarray:
+    p = np.clip(p, CERTAIN, 1 - CERTAIN)
+    return np.log(p / (1 - p))
 
 
 def with_likeliest(P: np.ndarray, winners: np.ndarray) -> np.ndarray:

@@ -270,7 +270,7 @@ def of_common_size(weights: np.ndarray) -> np.ndarray:
     if 1e-100 < largest < 1e100:
         return weights
     scaled = np.ldexp(weights, -int(np.frexp(largest)[1]))
-    return scaled if np.all((scaled > 0) == (weights > 0)) else weights  # refused later, in its own words
+    return np.where(weights > 0, np.maximum(scaled, np.finfo(np.float64).tiny), 0.0)  # no row with weight is lost
 
 
 def _check_several(classes: np.ndarray, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dualboost.estimators.base import BoostedClassifier
-from dualboost.estimators.calibration import Link, Sigmoid, Softmax, Steps
+from dualboost.estimators.calibration import CERTAIN, SUREST, Link, Sigmoid, Softmax, Steps
 from dualboost.export.codes import add_steps
 from dualboost.export.columns import Columns
 from dualboost.export.curves import Curve
@@ -31,7 +31,6 @@ __all__ = ["to_onnx"]
 
 _KINDS = {"i": "INT64", "u": "INT64", "b": "BOOL", "f": "DOUBLE", "U": "STRING", "O": "STRING"}
 _MANY, _VERY_MANY = 256, 1500  # scores whose pieces are found faster in a grid of cells, or by halving, than by a tree
-_CERTAIN = 1e-12  # as in estimators.base: log-odds of several classes are of probabilities that far from 0 and 1
 
 
 def to_onnx(model: BoostedClassifier) -> ModelProto:
@@ -146,14 +145,24 @@ def _several(graph: Graph, scores: str, links: list[Link], count: int) -> tuple[
     if isinstance(links[0], Softmax):
         scaled = graph.add("Mul", [scores, graph.constant(np.full(count, links[0].slope))])
         return _first_largest(graph, scores), scores, graph.add("Softmax", [scaled], {"axis": 1})
-    one = graph.constant(np.array(1.0))
     columns = [graph.add("Gather", [scores, graph.constant(np.array([k]))], {"axis": 1}) for k in range(len(links))]
-    linked = [_linked(graph, column, link) for column, link in zip(columns, links, strict=True)]
-    p = graph.add("Concat", linked, {"axis": 1})
-    p = graph.add("Clip", [p, graph.constant(np.array(_CERTAIN)), graph.constant(np.array(1 - _CERTAIN))])
-    votes = graph.add("Log", [graph.add("Div", [p, graph.add("Sub", [one, p])])])
+    odds = [_log_odds(graph, column, link) for column, link in zip(columns, links, strict=True)]
+    votes = graph.add("Concat", odds, {"axis": 1})
+    # onnxruntime's Sigmoid has no digits left where a probability is small.
+    rest = graph.add("Exp", [graph.add("Neg", [votes])])
+    p = graph.add("Reciprocal", [graph.add("Add", [rest, graph.constant(np.array(1.0))])])
     total = graph.add("ReduceSum", [p, graph.constant(np.array([1]))], {"keepdims": 1})
     return _first_largest(graph, votes), votes, graph.add("Div", [p, total])
+
+
+def _log_odds(graph: Graph, score: str, link: Link) -> str:
+    """A column of scores as log-odds, of probabilities that are not nearer to 0 and 1 than CERTAIN."""
+    if isinstance(link, Sigmoid):
+        ends = (graph.constant(np.array(end)) for end in (-SUREST, SUREST))
+        return graph.add("Clip", [_scaled(graph, score, link.slope), *ends])
+    ends = (graph.constant(np.array(end)) for end in (CERTAIN, 1 - CERTAIN))
+    p = graph.add("Clip", [_linked(graph, score, link), *ends])
+    return graph.add("Log", [graph.add("Div", [p, graph.add("Sub", [graph.constant(np.array(1.0)), p])])])
 
 
 def _first_largest(graph: Graph, votes: str) -> str:
@@ -163,11 +172,15 @@ def _first_largest(graph: Graph, votes: str) -> str:
 def _linked(graph: Graph, score: str, link: Link) -> str:
     """A column of scores as a column of probabilities."""
     if isinstance(link, Sigmoid):
-        # A product of matrices, for onnxruntime leaves out a factor near 1.
-        return graph.add("Sigmoid", [graph.add("MatMul", [score, graph.constant(np.array([[link.slope]]))])])
+        return graph.add("Sigmoid", [_scaled(graph, score, link.slope)])
     if isinstance(link, Steps):
         return _interpolated(graph, score, link)
     raise ValueError(f"ONNX export does not know the link {type(link).__name__}.")
+
+
+def _scaled(graph: Graph, score: str, slope: float) -> str:
+    """By a product of matrices, for onnxruntime leaves out a factor near 1."""
+    return graph.add("MatMul", [score, graph.constant(np.array([[slope]]))])
 
 
 def _interpolated(graph: Graph, score: str, link: Steps) -> str:

@@ -32,10 +32,11 @@ _LEAST, _MOST = 64, 4096  # ...and rows
 class RightTurns:
     """The splits of some votes, level by level."""
 
+    n_votes: int
     trees: PlainTrees
     """Of all votes."""
     vote: np.ndarray
-    """Whose each node is."""
+    """Whose each node is; a vote may have none."""
     answers: Answers
     levels: list[np.ndarray]
     """The splits of each."""
@@ -43,10 +44,6 @@ class RightTurns:
     """From where those of the next level are reached: left turns here, then right turns."""
     adds: np.ndarray
     """What a right turn adds, level after level."""
-
-    @property
-    def n_votes(self) -> int:
-        return int(self.vote[-1]) + 1
 
     @property
     def strangers(self) -> bool:
@@ -130,7 +127,8 @@ class RightTurns:
         scale = np.zeros((self.n_votes, rows, self.n_votes))
         for k in range(self.n_votes):
             scale[k, :_DIGITS, k] = self._unit(k) * float(_BASE) ** np.arange(_DIGITS)
-        first = np.bincount(self.vote[self.trees.roots[:-1]], _leftmost(self.trees)[self.trees.roots[:-1]])
+        roots = self.trees.roots[:-1]
+        first = np.bincount(self.vote[roots], _leftmost(self.trees)[roots], self.n_votes)
         scores = self._product(graph, sums, scale, first)
         if not self.strangers:
             return scores
@@ -156,7 +154,7 @@ def right_turns(votes: Sequence[PlainTrees]) -> RightTurns | None:
         adds = leftmost[trees.right[split]] - leftmost[trees.left[split]]
     if not np.isfinite(adds).all():
         return None
-    return RightTurns(trees, vote, Answers.of(trees), levels, reached, adds)
+    return RightTurns(len(votes), trees, vote, Answers.of(trees), levels, reached, adds)
 
 
 def _levels(trees: PlainTrees) -> tuple[list[np.ndarray], list[np.ndarray]]:

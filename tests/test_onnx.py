@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
-from dualboost import MarginBoostClassifier, to_onnx
+from dualboost import AdaBoostClassifier, MarginBoostClassifier, to_onnx
 from dualboost.estimators.calibration import Sigmoid, Steps
 from dualboost.learners import Matrix, SklearnLearner, Stumps, Union
 from fitted import KINDS, NEW, WHOLE, X, Y, fitted, margin, new_rows
@@ -66,6 +66,27 @@ def test_labels_that_onnx_does_not_know_are_refused():
     model = MarginBoostClassifier(nu=0.3, max_iter=5).fit(X, labels)
     with pytest.raises(ValueError, match="up to 2\\^63 - 1"):
         to_onnx(model)
+
+
+def test_labels_that_end_in_nothing_are_refused():
+    model = MarginBoostClassifier(nu=0.3, max_iter=5).fit(X, np.where(Y[0] == Y, "a", "a\0").astype(object))
+    model.classes_ = np.array(["a", "a\0"], dtype=object)
+    with pytest.raises(ValueError, match="ONNX knows labels"):
+        to_onnx(model)
+
+
+@pytest.mark.parametrize("rounds", [30, 150])
+def test_log_odds_of_classes_that_are_all_but_certain(rounds):
+    """Where no class is likely, as far out as probabilities go, no digit is lost on either side."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 600)
+    centres = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])[y] + rng.uniform(-1, 1, (600, 2))
+    model = AdaBoostClassifier(n_estimators=rounds, calibrate=False).fit(centres, y)
+    rows = np.concatenate([centres, rng.uniform(-3, 7, (900, 2))])
+    assert_same(model, rows)
+    odds = [part.link_.slope * part.decision_function(rows) for part in model.estimators_]
+    most = np.log((1 - 1e-12) / 1e-12)
+    np.testing.assert_allclose(model.decision_function(rows), np.clip(odds, -most, most).T, rtol=1e-13)
 
 
 @pytest.mark.parametrize("several", [False, True])

@@ -1,5 +1,7 @@
 """What went wrong in silence elsewhere: whole numbers that merge, columns that change places, senseless parameters."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -22,6 +24,7 @@ def tables(values) -> dict:
     small = list(range(len(values)))
     columns = {"key": values, "small": small}
     signed = np.array([values, small], dtype=np.int64).T
+    decimals, wide = list(map(Decimal, values)), pa.decimal128(30, 2)
     return {
         "int64": signed,
         "uint64": signed.astype(np.uint64),
@@ -36,6 +39,12 @@ def tables(values) -> dict:
         "polars": pl.DataFrame(columns),
         "polars, missing": pl.DataFrame({"key": [*values[:-1], None], "small": small}),
         "arrow": pa.table(columns),
+        "long doubles": signed.astype(np.longdouble),
+        "decimals": np.array([decimals, small], dtype=object).T,
+        "pandas, decimals": pd.DataFrame({"key": decimals, "small": small}),
+        "pandas, decimals of Arrow": pd.DataFrame({"key": pd.array(decimals, pd.ArrowDtype(wide)), "small": small}),
+        "polars, decimals": pl.DataFrame({"key": pl.Series(decimals, dtype=pl.Decimal(30, 2)), "small": small}),
+        "arrow, decimals": pa.table({"key": pa.array(decimals, wide), "small": small}),
     }
 
 

@@ -31,6 +31,7 @@ from dualboost.estimators.training import Training, check_training
 from dualboost.estimators.validation import TrainingData, check_truth_values, thread_count, training_data
 from dualboost.game import Certificate, Game, Pool, State
 from dualboost.learners import Learner, Oracle, Predictor, Stumps
+from dualboost.learners.base import Directed
 from dualboost.one_thread import one_thread
 from dualboost.products import times
 from dualboost.rows import Rows
@@ -167,10 +168,10 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
     def _fit_each_against_rest(self, data: TrainingData, earlier: list[BoostedClassifier]) -> None:
         """One model a class. The least of their values is reached, and none of all votes exceeds the least bound."""
         check_no_direction(self, len(data.classes))
-        self.estimators_ = [clone(self) for _ in data.classes]
-        for model, before in zip(self.estimators_, earlier, strict=False):
+        parts = [clone(self) for _ in data.classes]
+        for model, before in zip(parts, earlier, strict=False):
             model._unfinished = before._unfinished
-        for k, model in enumerate(self.estimators_):
+        for k, model in enumerate(parts):
             control = data.control.of_class(k, len(data.classes))
             hooks = control.hooks and control.hooks.part("class", self.max_iter)
             part = replace(data.against_rest(k), control=replace(control, hooks=hooks))
@@ -182,7 +183,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
             model._fit_and_calibrate(part)
             if hooks is not None:
                 hooks.end()
-        parts = self.estimators_
+        self.estimators_ = parts  # not before all are fitted
         self.certificate_ = Certificate(
             min(model.certificate_.objective for model in parts), min(model.certificate_.bound for model in parts)
         )
@@ -270,25 +271,34 @@ def _winning(votes: np.ndarray) -> np.ndarray:
 def with_a_vote(game: Game, outcome: Outcome, broken_off: bool = False) -> Outcome:
     """The last ensemble where the empty one has the best soft margin: 0 is no use to a classifier.
 
-    A run that was broken off may have none yet: then the hypothesis with the largest edge under the given weights.
+    Where there is none, as before the first positive margin of a linear program, a single hypothesis is.
     """
+    if len(outcome.weights):
+        return outcome
     state = outcome.state
-    if broken_off and not state.w.any():
-        state = _first_vote(game, state, outcome.named)
-    return outcome if len(outcome.weights) or not state.w.any() else finish_again(game, outcome, state)
+    if not state.w.any():
+        state = _first_vote(game, state, outcome.named if broken_off else None)
+    return finish_again(game, outcome, state) if state.w.any() else outcome
 
 
 def _first_vote(game: Game, state: State, named: Named | None) -> State:
-    """With the hypothesis that the learner has named last, or names now for the given weights.
+    """With the hypothesis of the largest edge under the given weights.
 
-    The last one was named for the weights of its round; where it errs under the given ones, it is of no use.
+    Where there is no time to ask for it, `named` is the last one that the learner named, for the weights of its round:
+    then the better of this one and of the first that was met, if one of them says anything.
     """
     prior = np.array(game.rows.prior)
-    if named is None or named[1] * float(prior @ game.oracle.column(named[0])) <= 0:
+    met = [] if named is None else [named[0], *state.pool.keys[:1]]
+    votes = [(float(prior @ game.oracle.column(hypothesis)), hypothesis) for hypothesis in met]
+    if isinstance(game.oracle, Directed):
+        votes = [
+            vote for vote, one_sign in zip(votes, game.oracle.directed(met), strict=True) if vote[0] > 0 or not one_sign
+        ]
+    if not any(edge for edge, _ in votes):
         answer = game.oracle.best(prior)
-        named = answer.hypotheses[0], float(answer.edges[0])
-    hypothesis, edge = named
-    weight = float(np.copysign(min(game.budget, 1.0), edge))
+        votes = [(float(answer.edges[0]), answer.hypotheses[0])]
+    edge, hypothesis = max(votes, key=lambda vote: abs(vote[0]))
+    weight = float(np.sign(edge)) * min(game.budget, 1.0)
     margins = times(game.oracle.column(hypothesis), weight)
     return replace(state, pool=Pool.of_record([hypothesis]), w=np.array([weight]), z=margins)
 

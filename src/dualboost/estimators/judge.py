@@ -110,6 +110,8 @@ class Judge:
         return self.ranking.reason(state.t)
 
     def _weigh(self, state: State) -> None:
+        if not state.w.any():  # as before the first positive margin of a linear program: there is no vote to score
+            return
         predictor = self.game.oracle.predictor(state.pool.keys[: len(state.w)], state.w)
         if self.ranking.weigh(state.t, predictor.scores(self.ranking.held_out.X, self.game.rows.threads)):
             self.kept = state
@@ -127,10 +129,9 @@ class Judge:
         """The run with its best ensemble on held-out rows, certified from scratch; the scores are in its history."""
         if outcome.state.t > (self.scores[-1].t if self.scores else 0):
             self._weigh(outcome.state)
-        if self.kept is None:
-            return outcome
-        status = f"{outcome.status}; {kept_in_words(self.kept.t)}"
-        last = outcome.state
-        kept = replace(self.kept, best=replace(last.best, w=self.kept.w), status=last.status)
-        outcome = replace(finish_again(self.game, outcome, kept), status=status)
+        if self.kept is not None:
+            status = f"{outcome.status}; {kept_in_words(self.kept.t)}"
+            last = outcome.state
+            kept = replace(self.kept, best=replace(last.best, w=self.kept.w), status=last.status)
+            outcome = replace(finish_again(self.game, outcome, kept), status=status)
         return replace(outcome, history=outcome.history | self.ranking.columns(len(outcome.history["objective"])))

@@ -103,7 +103,7 @@ def _labels(classes: np.ndarray) -> np.ndarray:
         return classes.astype(np.int64)
     if classes.dtype.kind == "f":
         return classes.astype(np.float64)
-    if classes.dtype.kind in "bU" or all(isinstance(label, str) for label in classes):
+    if classes.dtype.kind in "bU" or all(isinstance(label, str) and label[-1:] != "\0" for label in classes):
         return classes
     raise ValueError(f"ONNX knows labels of numbers, truth values or strings, not {classes.tolist()}.")
 

@@ -177,7 +177,7 @@ def load_notes(path: str | os.PathLike, *, max_bytes: int = 1 << 30) -> dict[str
 
 def _check_version(header: dict[str, Any], path) -> None:
     version = header.get("version")
-    if header.get("format") != _FORMAT or not isinstance(version, int):
+    if header.get("format") != _FORMAT or type(version) is not int or version < 1:
         raise DamagedFile(f"{path} is not a model file of dualboost.")
     if version > _VERSION:
         raise ValueError(f"{path} was made by a newer dualboost (format {version}): upgrade dualboost to read it.")

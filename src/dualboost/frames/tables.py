@@ -145,6 +145,8 @@ class PandasFrame(Frame):
         column = self._columns[j]
         if isinstance(column.dtype, np.dtype):
             return column.to_numpy()
+        if "decimal" in str(column.dtype):
+            return column.dropna().to_numpy(dtype=object)
         return column.dropna().to_numpy(dtype=f"{column.dtype.kind}8") if column.dtype.kind in "iu" else np.empty(0)
 
     def floats(self, names: list[str]) -> np.ndarray | None:
@@ -225,7 +227,7 @@ class PolarsFrame(Frame):
 
     def wholes(self, j: int) -> np.ndarray:
         column = self.table.to_series(j)
-        if str(column.dtype) in ("Object", "Int128", "UInt128"):  # numpy has no numbers of this width
+        if str(column.dtype).startswith(("Object", "Int128", "UInt128", "Decimal")):  # numpy has no such numbers
             return np.array(column.to_list(), dtype=object)
         return column.drop_nulls().to_numpy() if column.dtype.is_integer() else np.empty(0)
 
@@ -277,6 +279,8 @@ class ArrowFrame(Frame):
 
     def wholes(self, j: int) -> np.ndarray:
         column = self.table.column(j)
+        if str(column.type).startswith("decimal"):
+            return np.array(column.drop_null().to_pylist(), dtype=object)
         return column.drop_null().to_numpy() if str(column.type).lstrip("u").startswith("int") else np.empty(0)
 
     def labels(self, j: int) -> tuple[list, np.ndarray]:

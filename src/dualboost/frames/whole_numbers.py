@@ -7,6 +7,7 @@ large numbers that stay apart, such as most 64-bit keys, pass.
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,8 @@ def check_whole_numbers(X: Any, frame: Frame | None) -> None:
             _check(X.tocsr().data, "X")
         return
     table = X if isinstance(X, np.ndarray) else _as_array(X)
-    if table.ndim == 2 and (table.dtype == object or (table.dtype.kind in "iu" and table.dtype.itemsize == 8)):
+    wide = table.dtype.itemsize > 8 if table.dtype.kind == "f" else table.dtype.itemsize == 8
+    if table.ndim == 2 and (table.dtype == object or (table.dtype.kind in "iuf" and wide)):
         for j in range(table.shape[1]):
             _check(table[:, j], str(j))
 
@@ -46,9 +48,18 @@ def _as_array(X: Any) -> np.ndarray:
         return np.empty(0)
 
 
+def _is_large(value: Any) -> bool:
+    """Whether it is a whole number that a float may not hold."""
+    if isinstance(value, Decimal):
+        return value.is_finite() and abs(value) >= _EXACT and value == int(value)
+    return isinstance(value, int) and abs(value) >= _EXACT
+
+
 def _check(values: np.ndarray, name: str) -> None:
     if values.dtype == object:
-        whole = [value for value in values.tolist() if isinstance(value, int) and abs(value) >= _EXACT]
+        whole = [int(value) for value in values.tolist() if _is_large(value)]
+    elif values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        whole = [int(value) for value in values[np.isfinite(values) & (np.abs(values) >= _EXACT)]]
     elif values.dtype.kind in "iu" and values.dtype.itemsize == 8:
         large = values >= _EXACT
         if values.dtype.kind == "i":

@@ -65,7 +65,11 @@ private:
         for (size_t u = 0; u < used; ++u) {
             require(features.data()[u] >= 0, "A feature number of the model is out of range.");
             require(start[u + 1] - start[u] <= kMaxCuts, "A feature may have 254 cuts at most.");
-            columns.push_back({features.data()[u], {cuts.data() + start[u], cuts.data() + start[u + 1]}});
+            std::vector<double> own(cuts.data() + start[u], cuts.data() + start[u + 1]);
+            bool ascend = own.empty() || own[0] == own[0];
+            for (size_t k = 1; k < own.size(); ++k) ascend = ascend && own[k - 1] < own[k];
+            require(ascend, "The cuts of a feature must ascend.");
+            columns.push_back({features.data()[u], std::move(own)});
         }
         return columns;
     }

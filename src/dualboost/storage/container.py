@@ -27,6 +27,7 @@ _HEADER, _CHECKSUM, _TOGETHER = "header.json", "header.sha256", "small arrays"
 _SMALL = 1 << 14  # bytes: an entry of its own costs a tenth of a millisecond
 _KINDS = {"<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "|u1", "<u2", "<u4", "<u8", "|b1"}
 _LARGEST_HEADER = 64 << 20
+_OVERHEAD = 1 << 20  # bytes of a zip that are no content
 _STAMP = (1980, 1, 1, 0, 0, 0)  # the same model is the same bytes
 
 
@@ -111,7 +112,7 @@ def read(path: str | os.PathLike, max_bytes: int) -> tuple[dict[str, Any], dict[
     """The header and the arrays, each proved to be what was written; DamagedFile in one sentence otherwise."""
     if not isinstance(max_bytes, Real) or isinstance(max_bytes, bool):
         raise ValueError(f"max_bytes must be a number of bytes, such as 2**30, not {max_bytes!r}.")
-    data = Path(path).read_bytes()
+    data = _bytes_of(path, max_bytes)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             _check_entries(file, max_bytes)
@@ -132,6 +133,21 @@ def read(path: str | os.PathLike, max_bytes: int) -> tuple[dict[str, Any], dict[
             f"{path} is damaged: its parts do not fit together; take it from its source again."
         ) from error
     return header, arrays
+
+
+def _bytes_of(path: str | os.PathLike, max_bytes: float) -> bytes:
+    """What can hold no more than max_bytes once it is inflated; nothing is read of a file that is larger."""
+    most, parts = max_bytes + _OVERHEAD, []
+    with open(path, "rb") as file:
+        filled = size = os.fstat(file.fileno()).st_size
+        if size <= most:
+            filled = 0
+            while filled <= most and (part := file.read(max(size, _OVERHEAD))):  # a device has no size, perhaps no end
+                parts.append(part)
+                filled += len(part)
+    if filled > most:
+        raise DamagedFile(f"{path} is larger than max_bytes = {max_bytes:,}: raise max_bytes if you trust it.")
+    return b"".join(parts)
 
 
 def _check_entries(file: zipfile.ZipFile, max_bytes: int) -> None:

@@ -146,6 +146,8 @@ def test_rows_held_out_stop_every_fit(variant, classes, given):
     training = dualboost.Training(patience=3, validation_fraction=None if given else 0.3)
     model = make(variant, training=training).fit(X, y, eval_set=(X[::3], y[::3]) if given else None)
     for k, part in enumerate(getattr(model, "estimators_", [model])):
+        if variant == "TotalBoostClassifier" and np.isnan(part.history_["validation"]).all():
+            continue  # it had no vote to choose from
         assert "the best on held-out rows, was kept" in part.status_
         best = np.nanmax(part.history_["validation"])
         assert len(part.history_["validation"]) == len(part.history_["validation_loss"]) >= 2

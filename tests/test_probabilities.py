@@ -7,7 +7,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 import dualboost
 from dualboost import LPBoostClassifier, MarginBoostClassifier
-from dualboost.estimators.calibration import Sigmoid, Steps, _learned
+from dualboost.estimators.calibration import Sigmoid, Steps, learned
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_the_likeliest_class_is_the_predicted_one(classes):
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("kind", ["AdaBoostClassifier", "LogisticBoostClassifier"])
-def test_probabilities_of_many_rounds_are_learned_out_of_fold(kind, classes):
+def test_probabilities_of_many_rounds_arelearned_out_of_fold(kind, classes):
     """The odds that the loss trusts are too certain by then; either way they agree with the vote."""
     X, y = make_classification(900, 10, n_informative=6, n_classes=classes, flip_y=0.2, random_state=1)
     models = [getattr(dualboost, kind)(n_estimators=400, calibrate=k).fit(X[:500], y[:500]) for k in (False, True)]
@@ -120,7 +120,7 @@ def test_a_link_rises_and_is_one_half_at_zero_only(rows):
     rng = np.random.default_rng(0)
     scores = np.round(rng.normal(size=rows), 2)
     wins = rng.random(rows) < 1 / (1 + np.exp(-3 * scores + 1))  # a bias that the link may not follow
-    link = _learned(scores, wins, np.full(rows, 1 / rows), rows)
+    link = learned(scores, wins, np.full(rows, 1 / rows), rows)
     grid = np.linspace(-3, 3, 2001)
     chances = link.of(grid)
     assert np.all(np.diff(chances) >= 0) and chances[0] > 0 and chances[-1] < 1
@@ -129,5 +129,5 @@ def test_a_link_rises_and_is_one_half_at_zero_only(rows):
 
 def test_all_right_and_all_wrong_rows_are_not_certain():
     for wins in (np.array([True, False]), np.array([False, True])):
-        link = _learned(np.array([0.5, -0.5]), wins, np.full(2, 0.5), 2)
+        link = learned(np.array([0.5, -0.5]), wins, np.full(2, 0.5), 2)
         assert 0.5 <= link.of(np.array([0.5]))[0] < 0.99

@@ -123,8 +123,12 @@ def test_the_best_stage_is_kept_as_found_by_looking_at_all_stages():
 def test_the_certificate_is_that_of_the_ensemble_kept(model):
     fitted = clone(model).set_params(training=Training(patience=10)).fit(X, Y, eval_set=(XV, YV))
     whole = clone(model).fit(X, Y)
-    assert fitted.n_iter_ <= whole.n_iter_ and "held-out rows, was kept" in fitted.status_
-    assert np.nanmax(fitted.history_["validation"]) == pytest.approx(fitted.score(XV, YV), abs=1e-12)
+    scores = fitted.history_["validation"]
+    if without_votes := np.isnan(scores).all():  # no positive margin within the rounds: nothing to choose from
+        assert type(model).__name__ in ("SoftBoostClassifier", "TotalBoostClassifier")
+    else:
+        assert np.nanmax(scores) == pytest.approx(fitted.score(XV, YV), abs=1e-12)
+    assert fitted.n_iter_ <= whole.n_iter_ and ("held-out rows, was kept" in fitted.status_) != without_votes
     if not hasattr(fitted, "nu_"):
         return
     margins = np.where(Y == 1, 1, -1) * fitted.decision_function(X)

@@ -210,9 +210,9 @@ def _advanced(fits: list[Fit], clock: Clock, t: int) -> tuple[list[Fit], str]:
 
 def _asked_to_stop(control: Control, best: _Best, t: int) -> str:
     """A reason of the clock or of a callback, who sees the votes on the rows left out as the margins of a state."""
-    if control.training.callbacks:
-        return asked(control, best.state(t)) or control.clock.reason()
-    return control.clock.reason()
+    hooked = "" if control.hooks is None else control.hooks.round(None)
+    called = asked(control, best.state(t)) if control.training.callbacks else ""
+    return called or hooked or control.clock.reason()
 
 
 def mean_margins(margins: np.ndarray, bags: Bags) -> np.ndarray:

@@ -8,7 +8,7 @@ class against the rest.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -19,7 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from dualboost.boosters import Booster
 from dualboost.data import binned_once
-from dualboost.estimators.calibration import Link, calibrated, calibration_cost, in_haste, with_likeliest
+from dualboost.estimators.calibration import (
+    Learn,
+    Link,
+    calibrated,
+    calibration_cost,
+    in_haste,
+    learned,
+    with_likeliest,
+)
 from dualboost.estimators.control import Control
 from dualboost.estimators.holding_out import with_held_out
 from dualboost.estimators.hooks import CallbackSupport, Hooks, with_hooks
@@ -140,8 +148,12 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         if not getattr(self, "_skl_callbacks", None):
             return data
         several = len(data.classes) > 2 and not _all_at_once(self)
-        hooks = Hooks.of(self, data.X, data.classes[data.codes], len(data.classes) if several else self.max_iter)
+        hooks = Hooks.of(self, data.X, data.classes[data.codes], len(data.classes) if several else self._most_tasks())
         return replace(data, control=replace(data.control, hooks=hooks))
+
+    def _most_tasks(self) -> int | None:
+        """How many rounds there may be; bags are tried with several learners, nobody knows how many."""
+        return None if getattr(self, "bags", 0) else self.max_iter
 
     def _fit_and_calibrate(self, data: TrainingData) -> None:
         """The model, and three more for its probabilities, which share its time."""
@@ -151,19 +163,38 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         if calibrate:
             # As many rounds as were chosen, or there was time for.
             most = max(self.n_iter_, 1) if control.part in control.stopped else self.max_iter
-            settled, shares = {**self._settled(), **self._with_rounds(most)}, iter((1 / 3, 1 / 2, 1.0))
-            judged = in_haste(data) if control.clock.left() < _HASTE else data
-            self.link_ = calibrated(
-                judged,
-                lambda seen, unseen: self._score_unseen(seen.share(next(shares)), unseen, settled),
-                self.__dict__.get("link_"),
-            )
+            settled = {**self._settled(), **self._with_rounds(most)}
+            self.link_ = self._link_by_folds(data, lambda model, seen, rows: model._fit_two(seen, rows), settled)
 
-    def _score_unseen(self, train: TrainingData, test: TrainingData, settled: dict[str, Any]) -> np.ndarray:
-        model = clone(self).set_params(verbose=0, **settled)
-        model.n_features_in_ = self.n_features_in_
-        model._fit_two(train, train.rows(thread_count(self.n_jobs)))
-        return model.predictor_.scores(test.X, thread_count(self.n_jobs))
+    def _link_by_folds(
+        self,
+        data: TrainingData,
+        fit: Callable[[Any, TrainingData, Rows], None],
+        settled: dict[str, Any],
+        learn: Learn = learned,
+    ) -> Link:
+        """From the votes of models that are fitted in this way to parts of the rows, each on the others.
+
+        They are brought to the size of our own votes. Of nearly equal margins one vote may have all its weight on one
+        side and another have it cancel: sizes say something within a model, and little from one to the next.
+        """
+        judged = in_haste(data) if data.control.clock.left() < _HASTE else data
+        size, shares, threads = self._size_of_votes(judged), iter((1 / 3, 1 / 2, 1.0)), thread_count(self.n_jobs)
+
+        def score(seen: TrainingData, unseen: TrainingData) -> np.ndarray:
+            model = clone(self).set_params(verbose=0, **settled)
+            model.n_features_in_ = self.n_features_in_
+            fit(model, seen.share(next(shares)), seen.rows(threads))
+            own = model._size_of_votes(seen)
+            return model._scores(unseen.X) * (size / own if own > 0 else 1.0)
+
+        return calibrated(judged, score, learn, self.__dict__.get("link_"))
+
+    def _size_of_votes(self, data: TrainingData) -> float:
+        """The mean over the rows of how far votes are from a tie."""
+        votes = self._scores(data.X)
+        sizes = np.abs(votes) if votes.ndim == 1 else np.ptp(votes, axis=1)
+        return float(data.shares @ sizes)
 
     def _fit_each_against_rest(self, data: TrainingData, earlier: list[BoostedClassifier]) -> None:
         """One model a class. The least of their values is reached, and none of all votes exceeds the least bound."""
@@ -173,7 +204,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
             model._unfinished = before._unfinished
         for k, model in enumerate(parts):
             control = data.control.of_class(k, len(data.classes))
-            hooks = control.hooks and control.hooks.part("class", self.max_iter)
+            hooks = control.hooks and control.hooks.part("class", self._most_tasks())
             part = replace(data.against_rest(k), control=replace(control, hooks=hooks))
             model.n_features_in_, model.classes_ = self.n_features_in_, part.classes
             model.categories_ = self.categories_  # and the names: a part can be looked at on its own

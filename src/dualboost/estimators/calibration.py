@@ -20,6 +20,7 @@ from dualboost.estimators.validation import TrainingData
 __all__ = [
     "CERTAIN",
     "SUREST",
+    "Learn",
     "Link",
     "Sigmoid",
     "Softmax",
@@ -27,6 +28,7 @@ __all__ = [
     "calibrated",
     "calibration_cost",
     "in_haste",
+    "learned",
     "with_likeliest",
 ]
 
@@ -96,6 +98,10 @@ def _log_odds(p: np.ndarray) -> np.ndarray:
     return np.log(p / (1 - p))
 
 
+Learn = Callable[[np.ndarray, np.ndarray, np.ndarray, int], Link]
+"""From scores, numbers of classes, shares of the weight, and how many of the rows are different."""
+
+
 def with_likeliest(P: np.ndarray, winners: np.ndarray) -> np.ndarray:
     """P, in which the first of the largest probabilities of each row is that of the class that wins the vote.
 
@@ -118,7 +124,10 @@ def in_haste(data: TrainingData) -> TrainingData:
 
 
 def calibrated(
-    data: TrainingData, score: Callable[[TrainingData, TrainingData], np.ndarray], otherwise: Link | None = None
+    data: TrainingData,
+    score: Callable[[TrainingData, TrainingData], np.ndarray],
+    learn: Learn,
+    otherwise: Link | None = None,
 ) -> Link:
     """The link learned from out-of-fold scores; score(train, test) fits a model to one part and scores the other.
 
@@ -137,10 +146,10 @@ def calibrated(
     if not scores:
         return otherwise or (Softmax(1.0) if data.pairs else Sigmoid(1.0))
     mass = np.concatenate(weights)
-    return _learned(np.concatenate(scores), np.concatenate(codes), mass / mass.sum(), len(np.unique(prints[kept])))
+    return learn(np.concatenate(scores), np.concatenate(codes), mass / mass.sum(), len(np.unique(prints[kept])))
 
 
-def _learned(scores: np.ndarray, codes: np.ndarray, shares: np.ndarray, distinct: int) -> Link:
+def learned(scores: np.ndarray, codes: np.ndarray, shares: np.ndarray, distinct: int) -> Link:
     """How much was seen is the number of different rows: neither copies nor the scale of the weights add to it."""
     if scores.ndim == 2:
         return _softmax(scores, codes, shares, 1 / distinct)

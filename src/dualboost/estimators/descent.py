@@ -85,6 +85,8 @@ class DescentClassifier(BoostedClassifier):
     def _hypotheses(self) -> Learner:
         if self.estimator is None:
             return check_learner(self.learner, self.max_bins)
+        if not hasattr(self.estimator, "get_params"):
+            raise ValueError(f"estimator must be a classifier of scikit-learn or None, not {self.estimator!r}.")
         estimator = clone(self.estimator)
         if "random_state" in estimator.get_params() and estimator.get_params()["random_state"] is None:
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)

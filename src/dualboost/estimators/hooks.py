@@ -36,13 +36,13 @@ class Hooks:
     y: np.ndarray
 
     @classmethod
-    def of(cls, estimator, X, y: np.ndarray, tasks: int) -> Hooks:
-        """The whole fit, of at most so many tasks, begun."""
+    def of(cls, estimator, X, y: np.ndarray, tasks: int | None) -> Hooks:
+        """The whole fit, of at most so many tasks, begun; None where that is not known."""
         hooks = cls(estimator, estimator._init_callback_context(max_subtasks=tasks), X, y)
         hooks.begin()
         return hooks
 
-    def part(self, name: str, tasks: int) -> Hooks:
+    def part(self, name: str, tasks: int | None) -> Hooks:
         """A task of this one, begun."""
         inner = Hooks(self.estimator, self.task.subcontext(task_name=name, max_subtasks=tasks), self.X, self.y)
         inner.begin()

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dualboost.boosters.leveraging import RATES
 from dualboost.losses import LogisticMixture
 from dualboost.rows import Rows
 
-__all__ = ["TIE", "estimated_rate", "log_shares", "scale_and_rate"]
+__all__ = ["BOLD", "TIE", "TIMID", "estimated_rate", "log_shares", "scale_and_rate"]
 
 TIE = 1e-10  # losses that differ by rounding only are equal: weight k must choose as k copies do
 _EXPECTED, _BELIEF = 0.1, 0.05  # of the noise rate, as a share of the rows
-_SCALES = tuple(2.0 ** (k / 4) for k in range(-4, 17))
+TIMID = tuple(2.0 ** (k / 4) for k in range(-4, 17))  # votes: the scales that they may need...
+BOLD = tuple(2.0 ** (k / 4) for k in range(-28, 5))  # ...and these
 _MANY, _GROUPS = 20_000, 4096
 
 
-def scale_and_rate(margins: np.ndarray, rows: Rows, rate: float | None = None) -> tuple[float, float]:
+def scale_and_rate(
+    margins: np.ndarray, rows: Rows, rate: float | None = None, scales: Sequence[float] = TIMID
+) -> tuple[float, float]:
     """(scale, rate): under which labels of margins times the scale, flipped at that rate, are likeliest.
 
-    Averages and early stopping make votes timid; without a scale of its own that would pass for noise or hide it. Where
-    the labels do not say, an expectation decides: one wrong label in ten, believed as much as a twentieth of the rows.
+    Averages and early stopping make votes timid, and a fit of all rounds makes them bold; without a scale of its own
+    that would pass for noise or hide it. Where the labels do not say, an expectation decides: one wrong label in ten,
+    believed as much as a twentieth of the rows.
     """
     margins, rows = _grouped(margins, rows)
     tried = []
-    for scale in _SCALES:
+    for scale in scales:
         found = estimated_rate(scale * margins, rows) if rate is None else rate
         doubt = _BELIEF * (_EXPECTED * np.log(found) + (1 - _EXPECTED) * np.log1p(-found))
         tried.append((LogisticMixture(found).bind(rows).value(scale * margins) - doubt, scale, found))

@@ -22,10 +22,10 @@ from dualboost.boosters import Leveraging
 from dualboost.boosters.leveraging import RATES, noise_rate
 from dualboost.estimators.bagging import Average, deal
 from dualboost.estimators.base import BoostedClassifier, Parts
-from dualboost.estimators.calibration import Sigmoid
+from dualboost.estimators.calibration import Sigmoid, calibration_cost
 from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.keeping import check_checkpoint
-from dualboost.estimators.noise_rate import log_shares, scale_and_rate
+from dualboost.estimators.noise_rate import BOLD, log_shares, scale_and_rate
 from dualboost.estimators.noisy_trials import Found, Settings, Trials, learners_for
 from dualboost.estimators.progress import progress
 from dualboost.estimators.training import Training
@@ -106,13 +106,27 @@ class NoisyClassifier(BoostedClassifier):
         if len(bags) < 2:
             # Large trees explain chance too, and one fit leaves out no rows to judge by; only bags make tables dense.
             plain = not (data.categorical or issparse(data.X)) or self.learner is not None
-            alone = learners[-1] if plain else Stumps()
-            self._fit_once(data, rows, alone, rate)
+            self._fit_alone(data, rows, learners[-1] if plain else Stumps(), rate)
         else:
             with progress("noise model", self.max_iter, self.verbose) as draw:
                 trials = Trials(data, rows, bags, prints, Settings(self._booster(), rate, self.max_iter, draw))
                 found = trials.best(learners)
             self._keep_trial(data, rows, found, rate)
+
+    def _fit_alone(self, data: TrainingData, rows: Rows, learner: Learner, given: float | None) -> None:
+        """One fit, and three more to parts of the rows, by which the others tell how bold its votes are."""
+        self._fit_once(data.share(1 / (1 + calibration_cost(len(data.codes)))), rows, learner, given)
+
+        def scaled(scores: np.ndarray, codes: np.ndarray, shares: np.ndarray, distinct: int) -> Sigmoid:
+            margins = np.where(codes == 1, scores, -scores)
+            return Sigmoid(scale_and_rate(margins, Rows.of(shares), given, BOLD)[0])
+
+        self.link_ = self._link_by_folds(
+            data,
+            lambda model, seen, own_rows: model._fit_once(seen, own_rows, learner, given),
+            {"max_iter": self.n_iter_},
+            scaled,
+        )
 
     def _settled(self) -> dict[str, Any]:
         return {}
@@ -239,7 +253,8 @@ class LogisticMixtureClassifier(NoisyClassifier):
         In a single fit (bags=0) the noise rate is estimated anew every so many rounds.
     bags : int, default 10
         How many fits are averaged, each to about 63 % of the rows; the rows it has not seen choose the rounds and judge
-        the labels. 0 is one fit of `max_iter` rounds to everything, judged by itself. Rows of an `eval_set` or a
+        the labels. 0 is one fit of `max_iter` rounds to everything, judged by itself; three more fits to parts of the
+        rows tell its probabilities. Rows of an `eval_set` or a
         `validation_fraction` choose the rounds alone, by the score of the average on them.
     learning_rate : float in (0, 1], default 0.2
         The part of each step that is taken.

@@ -367,6 +367,11 @@ def words_of(X) -> list:
     return list(enumerate(columns))
 
 
+def words_and_absences_of(X) -> list:
+    columns = [column for _, column in words_of(X)]
+    return list(enumerate([*columns, *(1.0 - column for column in columns[1:])]))
+
+
 def trees_of(X) -> list:
     return reference_trees.all_trees(X.toarray() if sp.issparse(X) else X)
 
@@ -421,6 +426,7 @@ LEARNERS = {
         lambda: Union((Matrix(), Stumps())), reals, union_of, part_and_feature, constants=((1, (-1, 0, 0)),)
     ),
     "words": LearnerCase(lambda: Words((0, 1)), counts, words_of, constants=(0,)),
+    "words, absence": LearnerCase(lambda: Words((0, 1), absence=True), counts, words_and_absences_of, constants=(0,)),
     "trees, greedy": LearnerCase(lambda: Trees(2), tiny_with_missing, trees_of, exact=False, grouped=False),
     "trees, optimal": LearnerCase(lambda: Trees(2, search="optimal"), tiny_with_missing, trees_of, grouped=False),
     "nzdd, thresholds": diagram_case(Thresholds(), with_missing),

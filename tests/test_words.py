@@ -47,12 +47,26 @@ def test_a_text_pipeline(tmp_path):
         FrankWolfeBoostClassifier(nu=0.4, tol=0.1, learner=Words()),
         LogisticMixtureClassifier(learner=Words(), bags=3, max_iter=30, random_state=0),
         MarginBoostClassifier(nu=0.3, learner=Union((Words(), Stumps()))),
+        MarginBoostClassifier(nu=0.2, learner=Words(absence=True)),
     ],
-    ids=["averages", "noise", "union"],
+    ids=["averages", "noise", "union", "absence"],
 )
 def test_other_boosters_take_words(classifier):
     train, y = texts(np.random.default_rng(2), 200)
     assert make_pipeline(CountVectorizer(), classifier).fit(train, y).score(train, y) > 0.95
+
+
+def test_the_absence_of_a_word_speaks_too():
+    counts = sp.csr_array(np.repeat([[0.0], [1.0]], 6, axis=0))
+    y = np.array([1] * 6 + [-1] * 4 + [1] * 2, dtype=np.int8)
+    d = np.full(12, 1 / 12)
+    assert Words().bind(counts, y, Rows.of(12)).best(d).edges.tolist() == pytest.approx([1 / 3])
+    oracle = Words(absence=True).bind(counts, y, Rows.of(12))
+    answer = oracle.best(d)
+    assert answer.hypotheses == [2] and answer.edges.tolist() == pytest.approx([0.5])
+    assert oracle.predictor([2], np.ones(1)).scores(np.array([[0.0], [3.0]])).tolist() == [1.0, 0.0]
+    with pytest.raises(ValueError, match="absence must be True or False"):
+        Words(absence="yes")
 
 
 def test_a_word_abstains_where_it_is_absent():

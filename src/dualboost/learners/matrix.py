@@ -10,15 +10,14 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from dualboost import kernels
-from dualboost.learners.averaging import Averaging, Mixture, parted
-from dualboost.learners.base import Answer, Hypothesis, Learner, Listed, Predictor, ranked
+from dualboost.learners.averaging import Mixture
+from dualboost.learners.base import Hypothesis, Learner, Predictor
+from dualboost.learners.columns import ColumnOracle
 from dualboost.one_thread import one_thread
 from dualboost.rows import Rows
 
 __all__ = ["Matrix", "MatrixOracle", "MatrixScores"]
 
-_ROUNDING = np.finfo(np.float64).eps
 _SMALL = 4096  # numbers whose product no BLAS shares among threads
 _NOT_FINITE = "The margin matrix contains NaN or infinity; remove or replace those entries first."
 
@@ -73,63 +72,31 @@ def _checked(X):
     return A
 
 
-class MatrixOracle(Averaging, Listed):
-    """A matrix of margins; its hypotheses are column numbers and mixtures of columns."""
+class MatrixOracle(ColumnOracle):
+    """A matrix of margins."""
 
     def __init__(self, A, rows: Rows, finish: Callable[[np.ndarray], Predictor] | None = None):
         """`finish` makes the predictor of the weights of all columns; without it scores are linear in X."""
         self.A, self.rows, self._finish = A, rows, finish
         self._transposed = A.T.tocsr() if sp.issparse(A) else A.T
-        self._scale = float(abs(A).max())
-        self.log_size = float(np.log(2 * A.shape[1]))
+        self.largest_entry, self.n_columns = float(abs(A).max()), A.shape[1]
 
-    @property
-    def largest_entry(self) -> float:
-        return self._scale
+    def _edges(self, d: np.ndarray) -> np.ndarray:
+        return self.rows.add(self._transposed @ d)
 
-    def best(self, d: np.ndarray, k: int = 1) -> Answer:
-        edges = self.rows.add(self._transposed @ d)
-        sizes = np.abs(edges)
-        chosen = ranked(sizes, k)
-        return Answer(chosen, [self.column(j) for j in chosen], edges[chosen], self._bound(sizes.max(), d))
+    def _masses(self, d: np.ndarray) -> np.ndarray:
+        return self.rows.add(self._sizes.T @ d)
 
-    def _bound(self, top: float, d: np.ndarray) -> float:
-        # A sum of m products is off by at most m units of rounding, relative to the sum of sizes.
-        return float(top + len(d) * _ROUNDING * self._scale * float(d.sum()))
-
-    def average(self, d: np.ndarray, eta: float) -> tuple[Answer, float]:
-        edges = self.rows.add(self._transposed @ d)
-        net = np.empty_like(edges)
-        J = kernels.signed_softmax(edges, eta, net)
-        mixture = Mixture(net)
-        answer = Answer([mixture], [self.A @ net], np.array([edges @ net]), self._bound(np.abs(edges).max(), d))
-        return answer, J
-
-    def slope(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
-        edges = self.rows.add(self._transposed @ d)
-        change = self.rows.add(self._transposed @ (ahead - behind))
-        return lambda step: kernels.signed_slope(edges, change, eta, step)
-
-    def level(self, d: np.ndarray, ahead: np.ndarray, behind: np.ndarray, eta: float) -> Callable[[float], float]:
-        edges = self.rows.add(self._transposed @ d)
-        change = self.rows.add(self._transposed @ (ahead - behind))
-        return lambda step: kernels.signed_softmax(edges + step * change, eta, np.empty_like(edges))
+    def _combined(self, weights: np.ndarray) -> np.ndarray:
+        return self.A @ weights
 
     @cached_property
     def _sizes(self):
         return abs(self.A)
 
-    @property
-    def everything(self) -> Sequence[int]:
-        return range(self.A.shape[1])
-
     @cached_property
     def all_signs(self) -> bool:
         return not sp.issparse(self.A) and bool(np.all(self._sizes == 1))
-
-    def tally(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        edges, sizes = self.rows.add(self._transposed @ d), self.rows.add(self._sizes.T @ d)
-        return (sizes + edges) / 2, (sizes - edges) / 2
 
     def scales(self) -> tuple[np.ndarray, np.ndarray]:
         largest = self._sizes.max(axis=0)
@@ -141,26 +108,11 @@ class MatrixOracle(Averaging, Listed):
 
     def column(self, j: Hypothesis) -> np.ndarray:
         if isinstance(j, Mixture):
-            return self.A @ j.values
+            return self._combined(j.values)
         return self.A[:, [j]].toarray().ravel() if sp.issparse(self.A) else self.A[:, j]
-
-    def margins(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
-        return self.A @ self.spread(hypotheses, w)
-
-    def spread(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> np.ndarray:
-        """The weights as one vector over all columns."""
-        full = np.zeros(self.A.shape[1])
-        columns, weights, mixtures = parted(hypotheses, w)
-        np.add.at(full, np.asarray(columns, dtype=np.intp), weights)
-        for mixture, weight in mixtures:
-            full += weight * mixture.values
-        return full
 
     def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> Predictor:
         return (self._finish or MatrixScores)(self.spread(hypotheses, w))
-
-    def forget(self) -> None:
-        """Nothing is kept."""
 
 
 @dataclass(frozen=True, eq=False)

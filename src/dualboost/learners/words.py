@@ -1,4 +1,4 @@
-"""Words of texts: a hypothesis speaks where its word occurs, and abstains elsewhere.
+"""Words of texts: a hypothesis speaks where its word occurs, or where it does not, and abstains elsewhere.
 
 h(x) = 1 where the count of the word is above a level, else 0; the weight in the ensemble carries the sign. The edges of
 all words are one product with a sparse matrix, so a round costs as many steps as there are entries. A constant goes
@@ -7,6 +7,7 @@ with them: without it a text with none of the words would have no vote at all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -14,8 +15,10 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 
-from dualboost.learners.base import Predictor, SkipsColumns
+from dualboost.learners.averaging import Mixture
+from dualboost.learners.base import Hypothesis, Predictor, SkipsColumns
 from dualboost.learners.categories import checked_columns
+from dualboost.learners.columns import ColumnOracle
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.rows import Rows
 
@@ -37,6 +40,8 @@ class Words(SkipsColumns):
         A word speaks where its count is above the level; with several levels there is a hypothesis for each.
     without : sequence of column numbers, default ()
         Columns that hold no counts, and are never looked at.
+    absence : bool, default False
+        For each word and level one hypothesis more, which speaks where the other does not.
 
     Examples
     --------
@@ -52,8 +57,11 @@ class Words(SkipsColumns):
 
     levels: tuple[float, ...] = (0,)
     without: tuple[int, ...] = ()
+    absence: bool = False
 
     def __post_init__(self):
+        if not isinstance(self.absence, bool):
+            raise ValueError(f"absence must be True or False, not {self.absence!r}.")
         object.__setattr__(self, "without", checked_columns(self.without, "without"))
         levels = tuple(self.levels) if isinstance(self.levels, (list, tuple)) else ()
         fine = [isinstance(x, Real) and not isinstance(x, bool) and 0 <= x < np.inf for x in levels]
@@ -61,8 +69,8 @@ class Words(SkipsColumns):
             raise ValueError(f"levels must be different numbers of at least 0, such as (0, 2), not {self.levels!r}.")
         object.__setattr__(self, "levels", tuple(sorted(levels)))
 
-    def bind(self, X, y: np.ndarray | None, rows: Rows) -> MatrixOracle:
-        """Column 0 is the constant; then come all words at the lowest level, at the next, ..."""
+    def bind(self, X, y: np.ndarray | None, rows: Rows) -> ColumnOracle:
+        """Column 0 is the constant; then come all words at the lowest level, at the next, ...; then their absences."""
         if y is None:
             raise ValueError("Words need labels: bind(X, y, rows) with a y of +1 and -1.")
         counts = _counts(sp.csc_array(X))
@@ -70,10 +78,68 @@ class Words(SkipsColumns):
         constant = sp.csc_array(np.ones((counts.shape[0], 1)))
         table = sp.csc_array(sp.hstack([constant, *(_above(counts, level) for level in self.levels)], format="csc"))
         table.data *= np.asarray(y, dtype=np.float64).take(table.indices)
-        return MatrixOracle(table, rows, partial(WordScores.of, np.array(self.levels, dtype=np.float64)))
+        present = MatrixOracle(table, rows, partial(WordScores.of, np.array(self.levels, dtype=np.float64)))
+        return AbsenceOracle(present) if self.absence else present
 
     def without_columns(self, columns: tuple[int, ...]) -> Words:
         return replace(self, without=tuple({*self.without, *columns}))
+
+
+class AbsenceOracle(ColumnOracle):
+    """The columns of another oracle, whose first is the constant, and for each further one the constant less it.
+
+    None of these is written down: what is present in few rows is absent in all others.
+    """
+
+    n_sums = 2
+
+    def __init__(self, present: MatrixOracle):
+        self.rows, self.present, self.largest_entry = present.rows, present, 1.0
+        self.n_columns = 2 * present.n_columns - 1
+
+    def _edges(self, d: np.ndarray) -> np.ndarray:
+        return _with_absences(self.present._edges(d))
+
+    def _masses(self, d: np.ndarray) -> np.ndarray:
+        return _with_absences(self.present._masses(d))
+
+    def _combined(self, weights: np.ndarray) -> np.ndarray:
+        return self.present._combined(self._as_present(weights))
+
+    def _as_present(self, weights: np.ndarray) -> np.ndarray:
+        """The same ensemble of the constant and of what is present."""
+        own, absent = np.split(weights, [self.present.n_columns])
+        return own + np.concatenate([[absent.sum()], -absent])
+
+    @property
+    def all_signs(self) -> bool:
+        return False
+
+    def scales(self) -> tuple[np.ndarray, np.ndarray]:
+        largest, squares = self.present.scales()
+        somewhere = self.present._masses(np.ones(len(self.rows)))
+        lacking = (somewhere[0] - somewhere[1:] > 0.5).astype(np.float64)  # of how many rows, a whole number
+        return np.concatenate([largest, lacking]), _with_absences(squares)
+
+    def row_mass(self, chosen: np.ndarray) -> float:
+        weights = np.zeros(self.n_columns)
+        weights[chosen] = 1.0
+        return self.rows.max(float((self.present._sizes @ self._as_present(weights)).max()))
+
+    def column(self, j: Hypothesis) -> np.ndarray:
+        if isinstance(j, Mixture):
+            return self._combined(j.values)
+        first = self.present.n_columns
+        return self.present.column(j) if j < first else self.present.column(0) - self.present.column(j - first + 1)
+
+    def predictor(self, hypotheses: Sequence[Hypothesis], w: np.ndarray) -> Predictor:
+        full = self._as_present(self.spread(hypotheses, w))
+        return self.present.predictor(range(len(full)), full)
+
+
+def _with_absences(values: np.ndarray) -> np.ndarray:
+    """Sums over rows, of all columns, from those of the constant and of what is present."""
+    return np.concatenate([values, values[0] - values[1:]])
 
 
 def _emptied(counts, columns: tuple[int, ...]):

@@ -138,7 +138,7 @@ def read(path: str | os.PathLike, max_bytes: int) -> tuple[dict[str, Any], dict[
 def _bytes_of(path: str | os.PathLike, max_bytes: float) -> bytes:
     """What can hold no more than max_bytes once it is inflated; nothing is read of a file that is larger."""
     most, parts = max_bytes + _OVERHEAD, []
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         filled = size = os.fstat(file.fileno()).st_size
         if size <= most:
             filled = 0

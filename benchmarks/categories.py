@@ -26,7 +26,7 @@ from dualboost.sets import Capped
 from dualboost.solve import play
 
 NAMED = tuple(range(20, 28))
-TURNS = 3
+TURNS = 9
 TURNS_OF_SMALL = 15  # whose rounds are short
 Tables = dict[str, tuple[np.ndarray, tuple[int, ...]]]
 Make = Callable[[tuple[int, ...]], Learner]

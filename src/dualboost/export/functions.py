@@ -74,21 +74,12 @@ class Functions:
 
     def _new(self, choice: Choice) -> Place:
         """The place of a choice is in the table after the later one of its sides."""
-        answer, false, true = choice
+        _, false, true = choice
         below = max(false[0], true[0])
         if below == len(self.levels):
             self.levels.append([])
-        self.levels[below].append((answer, self._lifted(false, below), self._lifted(true, below)))
+        self.levels[below].append(choice)
         return below + 1, len(self.levels[below]) - 1
-
-    def _lifted(self, place: Place, table: int) -> Place:
-        """The same in the next table, by a choice between equals: most sides of a level then come from one table."""
-        if place[0] != table - 1:
-            return place
-        equals = self.never, place, place
-        if equals not in self._known:
-            self._known[equals] = self._new(equals)
-        return self._known[equals]
 
     def add(self, graph: Graph, columns: Columns, outside: Outside, wanted: Sequence[Place]) -> str:
         """The bits at these places, a row each."""

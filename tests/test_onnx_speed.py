@@ -21,7 +21,7 @@ from dualboost.export.leaf_numbers import numbered
 from dualboost.export.lookup import lookups
 from dualboost.export.questions import Questions
 from dualboost.export.right_turns import RightTurns, right_turns
-from dualboost.export.votes import add_votes
+from dualboost.export.votes import _Ways, add_votes
 from dualboost.inspection.as_trees import plain_trees, step_tree
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
 from dualboost.learners import Trees
@@ -379,6 +379,22 @@ def test_which_trees_are_counted():
     table = rng.integers(-4, 5, (MANY, 4)).astype(float)
     both = PlainTrees.of([*large, *small])
     np.testing.assert_allclose(run([both], table).ravel(), both.scores(table), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("gained", [1e-9, 0.0, -1.0])
+def test_few_rows_are_summed_at_once(gained, monkeypatch):
+    """Right turns of many rows would fill the memory, even where counting hardly gains on them."""
+    rng = np.random.default_rng(0)
+    vote = PlainTrees.of([random_tree(rng, 4, 4) for _ in range(20)])
+    monkeypatch.setattr(RightTurns, "effort", Effort(0.0, 1.0))
+    monkeypatch.setattr(CountedTrees, "effort", Effort(1e6, 1.0 - gained))
+    ways = _Ways.of([vote], right_turns([vote]), 4)
+    counts = gained > 0
+    assert isinstance(ways.blocks, CountedTrees) if counts else ways.blocks is ways.turns
+    assert ways.ranges.counting == 1 + (ways.turns.at_once if counts else ways.turns.block)
+    assert ways.turns.at_once * len(ways.turns.adds) < 1e8
+    table = rng.integers(-4, 5, (ways.ranges.counting + 5, 4)).astype(float)
+    np.testing.assert_allclose(run([vote], table).ravel(), vote.scores(table), rtol=0, atol=1e-12)
 
 
 def test_every_part_goes_its_way():

@@ -254,8 +254,8 @@ class LogisticMixtureClassifier(NoisyClassifier):
     bags : int, default 10
         How many fits are averaged, each to about 63 % of the rows; the rows it has not seen choose the rounds and judge
         the labels. 0 is one fit of `max_iter` rounds to everything, judged by itself; three more fits to parts of the
-        rows tell its probabilities. Rows of an `eval_set` or a
-        `validation_fraction` choose the rounds alone, by the score of the average on them.
+        rows tell how far to trust its votes, for the probabilities. Rows of an `eval_set` or a `validation_fraction`
+        choose the rounds alone, by the score of the average on them.
     learning_rate : float in (0, 1], default 0.2
         The part of each step that is taken.
     max_iter : int, default 200

@@ -26,6 +26,7 @@ _BITS = 54  # of the largest number that has so many digits
 _SMALLEST = -1074  # exponent of a double
 _BYTES = 1 << 20  # of truth values in a block...
 _LEAST, _MOST = 64, 4096  # ...and rows
+_MEMORY = 1 << 25  # bytes of all of them at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,16 @@ class RightTurns:
     @property
     def block(self) -> int:
         """How many rows are summed at once: what is worked out from them stays in a cache."""
-        return int(np.clip(_BYTES // (2 * len(self.answers) + 3 * len(self.adds)), _LEAST, _MOST))
+        return int(np.clip(_BYTES // self._bytes_of_a_row, _LEAST, _MOST))
+
+    @property
+    def at_once(self) -> int:
+        """How many rows may be summed without blocks, where that is quicker: some dozens of MB."""
+        return max(self.block, _MEMORY // self._bytes_of_a_row)
+
+    @property
+    def _bytes_of_a_row(self) -> int:
+        return 2 * len(self.answers) + 3 * len(self.adds)
 
     @property
     def effort(self) -> Effort:

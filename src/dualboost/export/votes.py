@@ -59,10 +59,10 @@ class _Ways:
     @classmethod
     def of(cls, trees: Sequence[PlainTrees], turns: RightTurns, n_features: int) -> _Ways:
         counted = counted_trees(trees)
-        ranges = Ranges.of(walking(trees), turns.effort, counted.effort)
-        if counted.effort.each < turns.effort.each:
-            return cls(trees, n_features, turns, counted, ranges)
-        return cls(trees, n_features, turns, turns, Ranges(ranges.turns, turns.block + 1))
+        first, counting = Ranges.of(walking(trees), turns.effort, counted.effort)
+        blocks = counted if counted.effort.each < turns.effort.each else turns
+        most = turns.block if blocks is turns else turns.at_once  # however long counting takes to begin
+        return cls(trees, n_features, turns, blocks, Ranges(first, max(first, min(counting, most + 1))))
 
     def add(self, graph: Graph) -> str:
         """The sums, by the quickest way; where right turns are, a single decision leads there."""

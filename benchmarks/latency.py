@@ -1,4 +1,4 @@
-"""`python -m benchmarks.latency`: loading a saved model, its probabilities of one row, and the same model in ONNX.
+"""`python -m benchmarks.latency [rows ...]`: loading a saved model, probabilities of one row, the same model in ONNX.
 
 Each model is fitted, written, loaded in turn; one value in twenty is missing, or eight of 28 columns hold categories.
 No two calls in a row have the same rows: a processor learns the turns of a few rows by heart, and walks them faster
@@ -10,9 +10,10 @@ in the last column wall time with all cores, of the fastest calls, for which all
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
 from statistics import median
@@ -118,7 +119,7 @@ def onnx_ratio(model, X: np.ndarray, rows: int, threads: int = 1) -> str:
     return f"{median(ratios):.2f}"
 
 
-def line(name: str, X: np.ndarray, y: np.ndarray, folder: Path) -> str:
+def line(name: str, X: np.ndarray, y: np.ndarray, folder: Path, batches: Sequence[int]) -> str:
     progress(name)
     make, change = MODELS[name]
     X, path = change(X), folder / "model"
@@ -126,19 +127,20 @@ def line(name: str, X: np.ndarray, y: np.ndarray, folder: Path) -> str:
     loading = median(time_each(lambda: load_model(path), 30, time.perf_counter))
     model = load_model(path)
     one = median(seconds(model.predict_proba, parts_of(X, 1), 1000, time.perf_counter))
-    ratios = [onnx_ratio(model, X, n) for n in BATCHES]
-    ratios.append(onnx_ratio(model, X, BATCHES[-1], os.cpu_count() or 1))
+    ratios = [onnx_ratio(model, X, n) for n in batches]
+    ratios.append(onnx_ratio(model, X, batches[-1], os.cpu_count() or 1))
     return " | ".join([name, f"{1e3 * loading:.1f} ms", f"{1e6 * one:.0f} µs", *ratios])
 
 
 def main() -> None:
+    batches = [int(text) for text in sys.argv[1:]] or BATCHES  # parts of the rows below, all of one size
     X, y = make_classification(max(BATCHES), 28, n_informative=15, random_state=0)
-    columns = ["model", "loading", "one row, `predict_proba`", *(f"ONNX / ours, {n:,} rows" for n in BATCHES)]
+    columns = ["model", "loading", "one row, `predict_proba`", *(f"ONNX / ours, {n:,} rows" for n in batches)]
     columns.append(f"the same, {os.cpu_count()} threads")
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in MODELS:
-            print(f"| {line(name, X, y, Path(folder))} |", flush=True)
+            print(f"| {line(name, X, y, Path(folder), batches)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class Abstaining:
         """Whether each row has one."""
         X = "X"
         if len(self.features) < self.n_features:
-            X = graph.add("Gather", ["X", graph.constant(self.features)], {"axis": 1})
+            X = graph.columns("X", self.features)
         return graph.add("IsNaN", [graph.add("ReduceSum", [X, graph.constant(np.array([1]))], {"keepdims": 0})])
 
 

@@ -9,15 +9,15 @@ from itertools import groupby
 import numpy as np
 
 from dualboost.export.columns import Columns
-from dualboost.export.graph import BOOL, Graph
+from dualboost.export.graph import Graph
 from dualboost.export.sides import Sides, add_places, all_sides, rule_key
 from dualboost.inspection.trees import RIGHT, PlainTrees
 
 __all__ = ["Answers"]
 
 _AT_ONCE = 4  # thresholds that a column is compared with
-_WIDTHS = (8, 16, 32, 64)  # rules that are looked up at once, where...
-_FINDING = 20  # ...finding a place takes as long as so many answers
+_WIDTHS = (8, 16, 32, 48, 64, 96, 128)  # rules that are looked up at once, where...
+_FINDING = 40  # ...finding a place takes as long as so many answers
 
 Threshold = tuple[int, float, bool]  # feature, threshold, and whether missing values go right
 
@@ -79,9 +79,9 @@ class Answers:
     def _looked_up(self, graph: Graph, columns: Columns) -> tuple[str, list[int]]:
         """A row a rule; and whose rules they are, so many at once."""
         table, places, order = add_places(graph, self.sides, columns, self._wide)
-        found = graph.add("Transpose", [graph.add("Gather", [table, places], {"axis": 0})], {"perm": [0, 2, 1]})
-        rows = graph.add("Reshape", [found, graph.constant(np.array([len(order) * self._wide, -1]))])
-        return graph.add("Cast", [rows], {"to": BOOL}), order
+        right = graph.constant(table.astype(bool))
+        found = graph.add("Transpose", [graph.add("Gather", [right, places], {"axis": 0})], {"perm": [0, 2, 1]})
+        return graph.add("Reshape", [found, graph.constant(np.array([len(order) * self._wide, -1]))]), order
 
 
 def _threshold(trees: PlainTrees, node: int) -> Threshold:

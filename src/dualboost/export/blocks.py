@@ -7,7 +7,6 @@ from typing import Protocol
 
 import numpy as np
 
-from dualboost.export.columns import Columns, add_columns
 from dualboost.export.graph import Graph
 
 __all__ = ["ArraySums", "Outside", "add_block", "add_blocks", "add_rows"]
@@ -18,6 +17,7 @@ class Outside:
     """Where what all blocks have in common is worked out once."""
 
     graph: Graph
+    n_features: int
     rows: str
     """The number of rows of a block."""
 
@@ -29,16 +29,11 @@ class ArraySums(Protocol):
     def n_votes(self) -> int: ...
 
     @property
-    def features(self) -> np.ndarray:
-        """The columns of X they look at, ascending."""
-        ...
-
-    @property
     def block(self) -> int:
         """How many rows are summed at once."""
         ...
 
-    def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
+    def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
         ...
 
@@ -50,7 +45,7 @@ def add_rows(graph: Graph) -> str:
 
 def add_block(graph: Graph, rows: str, trees: ArraySums, n_features: int) -> str:
     """The sums for the rows of X, so many, which fit in one block."""
-    return trees.add(graph, add_columns(graph, trees.features, n_features), Outside(graph, rows))
+    return trees.add(graph, "X", Outside(graph, n_features, rows))
 
 
 def add_blocks(graph: Graph, trees: ArraySums, n_features: int, X: str = "X") -> str:
@@ -59,8 +54,7 @@ def add_blocks(graph: Graph, trees: ArraySums, n_features: int, X: str = "X") ->
     body, start = graph.branch(), graph.name("start")
     end = body.add("Add", [start, blocks.size])
     rows = body.add("Slice", [X, start, end, body.constant(np.array([0]))])
-    columns = add_columns(body, trees.features, n_features, rows)
-    result = trees.add(body, columns, Outside(graph, blocks.size))
+    result = trees.add(body, rows, Outside(graph, n_features, blocks.size))
     sums = graph.scan(blocks.starts, (body, start, result))
     flat = graph.add("Reshape", [sums, graph.constant(np.array([-1, trees.n_votes]))])
     return blocks.joined(graph, flat)

@@ -12,109 +12,137 @@ from itertools import groupby
 
 import numpy as np
 
-from dualboost.export.blocks import Outside
 from dualboost.export.columns import Columns
 from dualboost.export.graph import Graph
 from dualboost.export.leaf_numbers import Tree
 from dualboost.export.questions import ALWAYS, Questions, Rungs, question
 
-__all__ = ["Functions", "Place"]
+__all__ = ["Circuit", "Function", "Functions"]
 
-_ANSWERS = 0  # the first table in the graph; then one a level
-_MORE = 3  # runs of rows than tables they come from: beyond, they are better sorted first
-Place = tuple[int, int]  # a table, and a row of it
-Choice = tuple[Place, Place, Place]  # the answer, what counts where it is false, and where it is true
+_NEVER_SO: Rungs = ()
+_ALWAYS_SO: Rungs = (ALWAYS,)
+_RUNS = 4  # of columns from one table; more are better sorted first
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What counts where the answer is no, and where it is yes."""
+
+    answer: Rungs
+    no: Function
+    yes: Function
+
+
+Function = Rungs | Choice
 
 
 @dataclass(eq=False)
 class Functions:
-    """The choices of some trees, by how many others stand below them, none of them twice."""
+    """The choices of some trees, none of them twice."""
 
     questions: Questions
-    asked: dict[Rungs, int] = field(default_factory=dict)
-    """What is needed of the answers, by number."""
-    levels: list[list[Choice]] = field(default_factory=list)
-    _known: dict[Choice, Place] = field(default_factory=dict)
+    _known: dict[tuple[Rungs, Function, Function], Choice] = field(default_factory=dict)
 
-    def digit(self, tree: Tree, digit: int) -> Place:
-        """Where this digit of the leaf's number will be found."""
-        return self._at(tree, tree.root, digit) or self.never
+    def digit(self, tree: Tree, digit: int) -> Function:
+        """This digit of the leaf's number."""
+        found = self._at(tree, tree.root, digit)
+        return self.never if found is None else found
 
     @property
-    def never(self) -> Place:
+    def never(self) -> Function:
         """A digit that is 0 for every row."""
-        return self._answer(())
+        return _NEVER_SO
 
     @property
-    def strange(self) -> list[Place]:
-        """Where it will be found whether a category is strange, for each column where one can be."""
-        return [self._answer(rungs) for rungs in self.questions.strange]
+    def strange(self) -> Sequence[Function]:
+        """Whether a category is strange, for each column where one can be."""
+        return self.questions.strange
 
-    def _at(self, tree: Tree, node: int, digit: int) -> Place | None:
+    def _at(self, tree: Tree, node: int, digit: int) -> Function | None:
         """Nothing where the digit is no matter."""
         if tree.vote.feature[node] < 0:
             bit = tree.number[node].bit(digit)
-            return None if bit is None else self._answer((ALWAYS,) if bit else ())
-        false, true = (self._at(tree, int(side[node]), digit) for side in (tree.vote.left, tree.vote.right))
-        if false is None or true is None or false == true:
-            return true if false is None else false
-        rungs = self.questions.answers[question(tree.vote, node)[0]]
-        never, always = self.never, self._answer((ALWAYS,))
-        if (false, true) == (never, always):
-            return self._answer(rungs)
-        if (false, true) == (always, never):
-            return self._answer(tuple(sorted({*rungs} ^ {ALWAYS})))
-        choice = self._answer(rungs), false, true
-        if choice not in self._known:
-            self._known[choice] = self._new(choice)
-        return self._known[choice]
+            return None if bit is None else _ALWAYS_SO if bit else _NEVER_SO
+        no, yes = (self._at(tree, int(side[node]), digit) for side in (tree.vote.left, tree.vote.right))
+        if no is None or yes is None or no == yes:
+            return yes if no is None else no
+        answer = self.questions.answers[question(tree.vote, node)[0]]
+        if (no, yes) == (_NEVER_SO, _ALWAYS_SO):
+            return answer
+        if (no, yes) == (_ALWAYS_SO, _NEVER_SO):
+            return tuple(sorted({*answer} ^ {ALWAYS}))
+        return self._known.setdefault((answer, no, yes), Choice(answer, no, yes))
 
-    def _answer(self, rungs: Rungs) -> Place:
-        return _ANSWERS, self.asked.setdefault(rungs, len(self.asked))
 
-    def _new(self, choice: Choice) -> Place:
-        """The place of a choice is in the table after the later one of its sides."""
-        _, false, true = choice
-        below = max(false[0], true[0])
-        if below == len(self.levels):
-            self.levels.append([])
-        self.levels[below].append(choice)
-        return below + 1, len(self.levels[below]) - 1
+@dataclass(frozen=True, eq=False)
+class Circuit:
+    """How to work out some functions: answers, then level by level the choices that others are between."""
 
-    def add(self, graph: Graph, columns: Columns, outside: Outside, wanted: Sequence[Place]) -> str:
-        """The bits at these places, a row each."""
-        tables = _Tables(graph, *self.questions.add(graph, columns, outside, list(self.asked)))
-        for level in self.levels:
+    questions: Questions
+    wanted: list[Function]
+    asked: dict[Rungs, int]
+    """What is needed of the answers, by number."""
+    levels: list[list[Choice]]
+    """The choices of a level are between those of the next one and answers, no others; one may be in several levels."""
+
+    @classmethod
+    def of(cls, questions: Questions, wanted: Sequence[Function]) -> Circuit:
+        levels: list[list[Choice]] = []
+        asked: dict[Rungs, int] = {}
+        needed = dict.fromkeys(wanted)
+        while needed:
+            level = sorted((own for own in needed if isinstance(own, Choice)), key=_order)
+            answers = [own for own in needed if not isinstance(own, Choice)]
+            for answer in [*answers, *(choice.answer for choice in level)]:
+                asked.setdefault(answer, len(asked))
+            if level:
+                levels.append(level)
+            needed = dict.fromkeys(side for choice in level for side in (choice.no, choice.yes))
+        return cls(questions, list(wanted), asked, levels)
+
+    def add(self, graph: Graph, columns: Columns) -> str:
+        """The bits that are wanted, 64 rows in a word: a column each."""
+        tables = _Tables(graph, *self.questions.add(graph, columns, list(self.asked)), self.asked)
+        for level in reversed(self.levels):
             tables.choose(level)
-        return tables.take(wanted)
+        return tables.take(self.wanted)
+
+
+def _order(choice: Choice) -> tuple[bool, bool]:
+    """So that both sides come from one table in long runs."""
+    no, yes = _is_choice(choice.no), _is_choice(choice.yes)
+    return no, no != yes
+
+
+def _is_choice(function: Function) -> bool:
+    return isinstance(function, Choice)
 
 
 class _Tables:
-    """The tables of a graph so far; the rows of a level stand in another order, so that they are gathered in runs."""
+    """The answers and the last level, a column each."""
 
-    def __init__(self, graph: Graph, answers: str, rows: np.ndarray) -> None:
+    def __init__(self, graph: Graph, answers: str, places: np.ndarray, asked: dict[Rungs, int]) -> None:
         self._graph = graph
-        self._names = [answers]
-        self._moved = [rows]
+        self._answers, self._level = answers, ""
+        self._answer_at: dict[Function, int] = {rungs: int(places[number]) for rungs, number in asked.items()}
+        self._choice_at: dict[Function, int] = {}
 
     def choose(self, level: Sequence[Choice]) -> None:
-        order = sorted(range(len(level)), key=lambda k: [source for source, _ in level[k][1:] + level[k][:1]])
-        answer, false, true = (self.take([level[k][part] for k in order]) for part in range(3))
-        differ = self._graph.add("BitwiseXor", [false, true])
-        changed = self._graph.add("BitwiseAnd", [answer, differ])
-        self._moved.append(np.argsort(order))
-        self._names.append(self._graph.add("BitwiseXor", [false, changed]))
+        answer = self.take([choice.answer for choice in level])
+        no, yes = self.take([choice.no for choice in level]), self.take([choice.yes for choice in level])
+        changed = self._graph.add("BitwiseAnd", [answer, self._graph.add("BitwiseXor", [no, yes])])
+        self._level = self._graph.add("BitwiseXor", [no, changed])
+        self._choice_at = {choice: k for k, choice in enumerate(level)}
 
-    def take(self, places: Sequence[Place]) -> str:
-        """The rows at these places, one after the other."""
-        runs = [(source, [row for _, row in own]) for source, own in groupby(places, key=lambda at: at[0])]
-        if len(runs) <= len({source for source, _ in runs}) + _MORE:
-            return self._graph.stacked([self._rows(*run) for run in runs])
-        wanted = sorted(set(places))
-        number = {place: k for k, place in enumerate(wanted)}
-        at = np.array([number[place] for place in places])
-        return self._graph.add("Gather", [self.take(wanted), self._graph.constant(at)], {"axis": 0})
+    def take(self, functions: Sequence[Function]) -> str:
+        """These, side by side."""
+        runs = [(choices, list(own)) for choices, own in groupby(functions, key=_is_choice)]
+        if len(runs) <= _RUNS:
+            return self._graph.stacked([self._run(*run) for run in runs], axis=1)
+        each = sorted(dict.fromkeys(functions), key=_is_choice)
+        place = {own: k for k, own in enumerate(each)}
+        return self._graph.columns(self.take(each), np.array([place[own] for own in functions]))
 
-    def _rows(self, source: int, rows: list[int]) -> str:
-        at = self._moved[source][rows]
-        return self._graph.add("Gather", [self._names[source], self._graph.constant(at)], {"axis": 0})
+    def _run(self, choices: bool, functions: Sequence[Function]) -> str:
+        table, at = (self._level, self._choice_at) if choices else (self._answers, self._answer_at)
+        return self._graph.columns(table, np.array([at[own] for own in functions]))

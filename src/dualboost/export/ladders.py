@@ -20,7 +20,7 @@ __all__ = ["Ladder", "add_rungs", "ladders"]
 
 _DEAR = 256  # thresholds that cost as much as a ladder more
 
-_ALL = np.array(np.iinfo(np.uint64).max, dtype=np.uint64)
+_ALL = np.array(-1)  # every bit
 
 
 @dataclass(frozen=True)
@@ -41,32 +41,33 @@ class Ladder:
         """The binary digits of all codes of two digits, the lowest first."""
         return np.arange(1 << 2 * self.bits)[:, None] >> np.arange(2 * self.bits) & 1
 
-    def rows(self, feature: int, code: int) -> tuple[int, int, int]:
+    def columns(self, feature: int, code: int) -> tuple[int, int, int]:
         """The thresholds of the low digit of a code, of its high digit, and of the next higher one."""
-        own = self.features.index(feature) << self.bits
-        high = (len(self.features) << self.bits) + own + (code >> self.bits)
-        return own + (code & ((1 << self.bits) - 1)), high, high + 1
+        own, apart = self.features.index(feature), 2 * len(self.features)
+        low, high = code & ((1 << self.bits) - 1), code >> self.bits
+        return own + low * apart, own + apart // 2 + high * apart, own + apart // 2 + (high + 1) * apart
 
     def add(self, graph: Graph, planes: Planes) -> str:
-        """All thresholds of the low digits of the columns, then those of their high digits."""
+        """Threshold by threshold, those of the low digits of all columns and those of their high digits."""
         bits = [[first + k for first in (0, self.bits)] for k in range(self.bits)]
-        rows = np.array([[planes.row(feature, bit) for bit in own for feature in self.features] for own in bits])
-        digits = graph.add("Gather", [planes.name, graph.constant(rows[:, :, None])], {"axis": 0})
+        places = [planes.column(feature, bit) for own in bits for bit in own for feature in self.features]
+        digits = graph.columns(planes.name, np.array(places))
+        each = graph.add("Reshape", [digits, graph.constant(np.array([0, self.bits, -1]))])
         reached = ""
-        for digit in graph.split(digits, 0, self.bits):
+        for digit in graph.split(each, 1, self.bits):
             without = graph.add("BitwiseOr", [digit, reached or graph.constant(_ALL)])
             with_it = graph.add("BitwiseAnd", [digit, reached]) if reached else digit
-            reached = graph.add("Concat", [without, with_it], {"axis": 2})
-        return graph.add("Reshape", [reached, graph.constant(np.array([self.size, -1]))])
+            reached = graph.add("Concat", [without, with_it], {"axis": 1})
+        return graph.add("Reshape", [reached, graph.constant(np.array([-1, self.size]))])
 
 
 def add_rungs(graph: Graph, planes: Planes, own: Sequence[Ladder], rungs: Sequence[tuple[int, int]]) -> str:
-    """Which rows reach these codes of these features, a row each."""
-    table = graph.stacked([ladder.add(graph, planes) for ladder in own])
+    """Which rows reach these codes of these features, a column each."""
+    table = graph.stacked([ladder.add(graph, planes) for ladder in own], axis=1)
     first = np.cumsum([0, *(ladder.size for ladder in own)])
     place = {feature: k for k, ladder in enumerate(own) for feature in ladder.features}
-    rows = np.array([own[k].rows(feature, code) + first[k] for feature, code in rungs for k in [place[feature]]])
-    reached, same, beyond = (graph.add("Gather", [table, graph.constant(column)], {"axis": 0}) for column in rows.T)
+    places = np.array([own[k].columns(feature, code) + first[k] for feature, code in rungs for k in [place[feature]]])
+    reached, same, beyond = (graph.columns(table, chosen) for chosen in places.T)
     return graph.add("BitwiseAnd", [same, graph.add("BitwiseOr", [beyond, reached])])
 
 

@@ -145,7 +145,7 @@ def _several(graph: Graph, scores: str, links: list[Link], count: int) -> tuple[
     if isinstance(links[0], Softmax):
         scaled = graph.add("Mul", [scores, graph.constant(np.full(count, links[0].slope))])
         return _first_largest(graph, scores), scores, graph.add("Softmax", [scaled], {"axis": 1})
-    columns = [graph.add("Gather", [scores, graph.constant(np.array([k]))], {"axis": 1}) for k in range(len(links))]
+    columns = [graph.columns(scores, np.array([k])) for k in range(len(links))]
     odds = [_log_odds(graph, column, link) for column, link in zip(columns, links, strict=True)]
     votes = graph.add("Concat", odds, {"axis": 1})
     # onnxruntime's Sigmoid has no digits left where a probability is small.

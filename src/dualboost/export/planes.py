@@ -1,9 +1,10 @@
-"""Bits that depend on the code of a row in its column, 64 rows in a number: a plane has one bit of one column.
+"""Bits that depend on the code of a row in its column, 64 rows in a word: a plane has one bit of one column.
 
 A table turns the code of a row into eight bits, a byte apart; with the bits of seven other rows in between they are one
-sum of whole numbers. Eight such sums are a square of bytes, which is turned: then each number has one bit of 64 rows.
+sum of whole numbers. Eight such sums are a square of bytes, which is turned: then each word has one bit of 64 rows.
 
-With n numbers, row (8 a + b) n + k is bit 8 b + a of number k.
+Tables of planes have a word of 64 rows a row, and a plane a column. With n words, row (8 a + b) n + k of X is bit
+8 b + a of word k.
 """
 
 from __future__ import annotations
@@ -15,35 +16,37 @@ import numpy as np
 
 from dualboost.export.blocks import Outside
 from dualboost.export.codes import Steps
-from dualboost.export.graph import Graph
+from dualboost.export.columns import BEYOND, without_more
+from dualboost.export.graph import INT64, Graph
 from dualboost.export.turning import BYTES, EIGHT, add_turned
 
 __all__ = ["ROWS", "Planes", "add_padding", "add_planes"]
 
-ROWS = 64  # in one number
+ROWS = 64  # in one word
 
 
 @dataclass(frozen=True)
 class Planes:
-    """A table of planes in the graph."""
+    """A table of planes in the graph, with signed words: those can be chosen quickly."""
 
     name: str
     sums: list[tuple[int, int]]
-    """Whose bits each sum has: a feature, and which eight of them. Row s + j len(sums) is the j-th bit of sum s."""
+    """Whose bits each sum has: a feature, and which eight of them. Column s + j len(sums) is the j-th bit of sum s."""
 
-    def row(self, feature: int, bit: int) -> int:
+    def column(self, feature: int, bit: int) -> int:
         return self.sums.index((feature, bit // EIGHT)) + bit % EIGHT * len(self.sums)
 
 
 def add_padding(outside: Outside) -> str:
-    """How many columns to add before and after those of a table, so that their number is a multiple of 64."""
+    """What makes the rows of X a multiple of 64, and BEYOND."""
     graph = outside.graph
-    lacking = graph.add("Mul", [outside.rows, graph.constant(np.array([0, -1]))])
-    return graph.add("Mod", [lacking, graph.constant(np.array([ROWS]))])
+    lacking = graph.add("Mul", [outside.rows, graph.constant(np.array([0, 0, -1, 0]))])
+    words = graph.add("Mod", [lacking, graph.constant(np.array(ROWS))])
+    return graph.add("Add", [words, graph.constant(np.array([0, 0, BEYOND, 0]))])
 
 
 def add_planes(graph: Graph, parts: Sequence[Steps], bits: Mapping[int, np.ndarray]) -> Planes:
-    """The planes of all bits of these features: a row a code, a column a bit. The rows of X are a multiple of 64."""
+    """The planes of all bits of these features: a row a code, a column a bit. X has this padding."""
     parted: list[str] = []
     sums: list[tuple[int, int]] = []
     for steps in parts:
@@ -57,8 +60,9 @@ def add_planes(graph: Graph, parts: Sequence[Steps], bits: Mapping[int, np.ndarr
                 tables.append(_apart(known[:, eight * EIGHT : (eight + 1) * EIGHT]))
         parted.append(_added(graph, steps.part(graph, np.array(rows)), np.array(tables)))
     eights = graph.add("Reshape", [graph.stacked(parted), graph.constant(np.array([len(sums), 2, 2, 2, -1]))])
-    turned = add_turned(graph, graph.add("Transpose", [eights], {"perm": [1, 2, 3, 0, 4]}), BYTES)
-    return Planes(graph.add("Reshape", [turned, graph.constant(np.array([EIGHT * len(sums), -1]))]), sums)
+    turned = add_turned(graph, graph.add("Transpose", [eights], {"perm": [4, 1, 2, 3, 0]}), BYTES)
+    planes = graph.add("Reshape", [turned, graph.constant(np.array([-1, EIGHT * len(sums)]))])
+    return Planes(graph.add("Cast", [planes], {"to": INT64}), sums)
 
 
 def _apart(bits: np.ndarray) -> np.ndarray:
@@ -68,7 +72,7 @@ def _apart(bits: np.ndarray) -> np.ndarray:
 
 def _added(graph: Graph, steps: Steps, tables: np.ndarray) -> str:
     """The bits of eight rows in a number, for each table."""
-    found = steps.add_found(graph, tables)
+    found = steps._replace(at=without_more(graph, steps.at, 1)).add_found(graph, tables)
     apart = graph.add("Reshape", [found, graph.constant(np.array([len(tables), EIGHT, -1]))])
     places = np.uint64(1) << np.arange(EIGHT, dtype=np.uint64)
     return graph.add("MatMul", [graph.constant(places[None, :]), apart])

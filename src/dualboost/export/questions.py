@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import groupby
 
 import numpy as np
 
-from dualboost.export.blocks import Outside
 from dualboost.export.codes import add_steps
 from dualboost.export.columns import Columns
 from dualboost.export.curves import Curve, finite_cuts
 from dualboost.export.graph import Graph
 from dualboost.export.ladders import Ladder, add_rungs, ladders
-from dualboost.export.planes import add_padding, add_planes
+from dualboost.export.planes import add_planes
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
 
 __all__ = ["ALWAYS", "Key", "Questions", "Rungs", "question"]
@@ -77,28 +77,29 @@ class Questions:
         """A rung that no code reaches."""
         return len(self.places[self.ladders[0].features[0]]) - 1 if self.ladders else ALWAYS + 1
 
-    def add(self, graph: Graph, columns: Columns, outside: Outside, asked: Sequence[Rungs]) -> tuple[str, np.ndarray]:
-        """A table with a number for each 64 rows of X, and the row in it of each that is asked."""
-        needed = sorted({self.never, *(rung for own in asked for rung in own)})
-        row_of = {rung: row for row, rung in enumerate(needed)}
-        rows = np.array([row_of[own[0] if own else self.never] for own in asked])
-        several = sorted((k for k, own in enumerate(asked) if len(own) > 1), key=lambda k: len(asked[k]))
-        rows[several] = len(needed) + np.arange(len(several))
-        tables = []
-        for bits, group in groupby((asked[k] for k in several), key=lambda own: (len(own) - 1).bit_length()):
-            filled = [[*own, *[self.never] * ((1 << bits) - len(own))] for own in group]
-            tables.append(np.array([[row_of[rung] for rung in own] for own in filled]))
-        rungs = self._add_rungs(graph, columns, outside, needed)
-        return graph.stacked([rungs, *(_opposed(graph, rungs, table) for table in tables)]), rows
+    def add(self, graph: Graph, columns: Columns, asked: Sequence[Rungs]) -> tuple[str, np.ndarray]:
+        """A table with a word for each 64 rows of X, and the column in it of each that is asked."""
+        plain = [_without_always(own) or (self.never,) for own in asked]
+        needed = sorted({self.never, *(rung for own in plain for rung in own)})
+        place: dict[Rungs, int] = {(rung,): column for column, rung in enumerate(needed)}
+        tables = [self._add_rungs(graph, columns, needed)]
+        several = sorted({own for own in plain if len(own) > 1}, key=lambda own: (len(own), own))
+        for _, alike in groupby(several, key=len):
+            group = list(alike)
+            tables.append(_opposed(graph, tables[0], np.array([[place[(rung,)] for rung in own] for own in group])))
+            place |= {own: len(place) + k for k, own in enumerate(group)}
+        table = graph.stacked(tables, axis=1)
+        places = np.array([place[own] for own in plain])
+        turned = np.array([len(own) > len(_without_always(own)) for own in asked])
+        if not turned.any():
+            return table, places
+        chosen, number = np.unique(places[turned], return_inverse=True)
+        places[turned] = len(place) + number
+        return graph.stacked([table, graph.add("BitwiseNot", [graph.columns(table, chosen)])], axis=1), places
 
-    def _add_rungs(self, graph: Graph, columns: Columns, outside: Outside, needed: Sequence[int]) -> str:
+    def _add_rungs(self, graph: Graph, columns: Columns, needed: Sequence[int]) -> str:
         """Those that are needed, in their order: the ones of ladders, then answers that are looked up."""
-        padding, axis = add_padding(outside), graph.constant(np.array([1]))
-        parts = [
-            steps._replace(at=graph.add("Pad", [steps.at, padding, "", axis]))
-            for steps in add_steps(graph, self.curves, columns)
-        ]
-        planes = add_planes(graph, parts, self._bits)
+        planes = add_planes(graph, add_steps(graph, self.curves, columns), self._bits)
         climbed: list[tuple[int, int]] = []
         looked_up: list[tuple[int, int]] = []
         for feature, own in self.places.items():
@@ -106,9 +107,9 @@ class Questions:
             (looked_up if feature in self.listed else climbed).extend(rungs)
         found = [add_rungs(graph, planes, self.ladders, climbed)] if climbed else []
         if looked_up:
-            rows = np.array([planes.row(feature, bit) for feature, bit in looked_up])
-            found.append(graph.add("Gather", [planes.name, graph.constant(rows)], {"axis": 0}))
-        return graph.stacked(found)
+            places = np.array([planes.column(feature, bit) for feature, bit in looked_up])
+            found.append(graph.columns(planes.name, places))
+        return graph.stacked(found, axis=1)
 
     @property
     def _bits(self) -> dict[int, np.ndarray]:
@@ -193,13 +194,11 @@ def _changes(right: np.ndarray, own: range) -> Rungs:
     return tuple(np.where(changes > 0, own.start + changes, ALWAYS).tolist())
 
 
-def _opposed(graph: Graph, rungs: str, table: np.ndarray) -> str:
-    """What has reached an odd number of the rungs in each row of a table, as many as a power of two."""
-    odd, axis = rungs, 0
-    while table.shape[-1] > 1:
-        halves = np.split(table, 2, axis=-1)
-        last = halves[0].shape[-1] == 1
-        pair = [graph.constant(half[..., 0] if last else half) for half in halves]
-        odd = graph.add("BitwiseXor", [graph.add("Gather", [odd, half], {"axis": axis}) for half in pair])
-        axis, table = 1, np.arange(halves[0].shape[-1])
-    return odd
+def _without_always(rungs: Rungs) -> Rungs:
+    return tuple(rung for rung in rungs if rung != ALWAYS)
+
+
+def _opposed(graph: Graph, rungs: str, places: np.ndarray) -> str:
+    """What has reached an odd number of the rungs at the places of each row, a column each."""
+    reached = (graph.columns(rungs, own) for own in places.T)
+    return reduce(lambda one, other: graph.add("BitwiseXor", [one, other]), reached)

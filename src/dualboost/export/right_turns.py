@@ -14,7 +14,7 @@ import numpy as np
 
 from dualboost.export.answers import Answers
 from dualboost.export.blocks import Outside
-from dualboost.export.columns import Columns
+from dualboost.export.columns import Columns, add_columns, without_more
 from dualboost.export.efforts import Effort
 from dualboost.export.graph import DOUBLE, INT8, Graph
 from dualboost.inspection.trees import PlainTrees
@@ -52,11 +52,6 @@ class RightTurns:
         return bool(self.answers.strange)
 
     @property
-    def features(self) -> np.ndarray:
-        """The columns of X they look at, ascending."""
-        return self.answers.features
-
-    @property
     def block(self) -> int:
         """How many rows are summed at once: what is worked out from them stays in a cache."""
         return int(np.clip(_BYTES // self._bytes_of_a_row, _LEAST, _MOST))
@@ -75,8 +70,9 @@ class RightTurns:
         splits, questions = len(self.adds), len(self.answers)
         return Effort(14 * splits + 8 * questions + 2_000 * len(self.levels), 0.55 * splits + 0.25 * questions)
 
-    def add(self, graph: Graph, columns: Columns, outside: Outside) -> str:
+    def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
+        columns = add_columns(graph, self.answers.features, outside.n_features, X)
         turns = graph.add("Cast", [self._turns(graph, columns)], {"to": INT8})
         digits, chosen = self._digits()
         if self.n_votes > 1:
@@ -85,7 +81,7 @@ class RightTurns:
         sums = graph.add("MatMulInteger", [graph.constant(digits), turns, zero])
         if self.n_votes > 1:
             sums = graph.add("Reshape", [sums, graph.constant(np.array([digits.shape[0] * digits.shape[1], -1]))])
-        return self._scores(graph, graph.add("Cast", [sums], {"to": DOUBLE}))
+        return without_more(graph, self._scores(graph, graph.add("Cast", [sums], {"to": DOUBLE})), 0)
 
     def _turns(self, graph: Graph, columns: Columns) -> str:
         """Whether a row turns right at each split, level after level; then whether it has strange categories."""

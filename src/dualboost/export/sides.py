@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dualboost.export.codes import add_steps
-from dualboost.export.columns import Columns, add_columns
+from dualboost.export.columns import Columns, add_columns, without_more
 from dualboost.export.curves import Curve, finite_cuts
 from dualboost.export.graph import DOUBLE, Graph
 from dualboost.inspection.as_trees import step_tree
@@ -63,7 +63,7 @@ def rule_key(rule: Rule) -> bytes:
     return b"%d " % rule.feature + rule.cuts.tobytes() + rule.sides.tobytes()
 
 
-def add_places(graph: Graph, sides: Sequence[Sides], columns: Columns, wide: int) -> tuple[str, str, list[int]]:
+def add_places(graph: Graph, sides: Sequence[Sides], columns: Columns, wide: int) -> tuple[np.ndarray, str, list[int]]:
     """The tables of all sides in parts of so many columns each, as one table; in which of its rows the rows of X are,
     for each part; and whose part it is. The parts of each are in their order."""
     features = np.array([own.curve.feature for own in sides])
@@ -81,7 +81,7 @@ def add_places(graph: Graph, sides: Sequence[Sides], columns: Columns, wide: int
                 order.append(own)
         start = graph.constant(np.array(starts, dtype=np.int32)[:, None])
         places.append(graph.add("Add", [steps.part(graph, np.array(rows)).at, start]))
-    return graph.constant(np.concatenate(tables)), graph.stacked(places), order
+    return np.concatenate(tables), graph.stacked(places), order
 
 
 def _parts(table: np.ndarray, wide: int) -> list[np.ndarray]:
@@ -115,10 +115,10 @@ def _looked_up(graph: Graph, sides: Sequence[Sides], n_features: int, X: str) ->
     features = np.array([own.curve.feature for own in sides])
     columns = add_columns(graph, features, n_features, X)
     table, places, order = add_places(graph, sides, columns, _WIDE)
-    at = graph.add("Transpose", [places], {"perm": [1, 0]})
+    at = graph.add("Transpose", [without_more(graph, places, 1)], {"perm": [1, 0]})
     if order != sorted(order):
-        at = graph.add("Gather", [at, graph.constant(np.argsort(order, kind="stable"))], {"axis": 1})
-    found = graph.add("Gather", [table, at], {"axis": 0})
+        at = graph.columns(at, np.argsort(order, kind="stable"))
+    found = graph.add("Gather", [graph.constant(table), at], {"axis": 0})
     found = graph.add("Reshape", [found, graph.constant(np.array([-1, _WIDE * len(order)]))])
     return graph.add("Cast", [found], {"to": DOUBLE})
 

@@ -20,8 +20,8 @@ BYTES = (8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0x00000000FFFFFF
 
 
 def add_turned(graph: Graph, cube: str, steps: tuple[tuple[int, int], ...]) -> str:
-    """Squares, turned: their eights stand on the first three axes, two by two by two, where long runs are exchanged."""
-    for axis, (apart, chosen) in zip((2, 1, 0), steps, strict=True):
+    """Squares, turned: their eights stand on axes 1 to 3, two by two by two, where long runs are exchanged."""
+    for axis, (apart, chosen) in zip((3, 2, 1), steps, strict=True):
         exchanged = _exchanged(graph, graph.split(cube, axis), apart, chosen)
         cube = graph.add("Concat", exchanged, {"axis": axis})
     return cube

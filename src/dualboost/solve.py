@@ -326,5 +326,7 @@ def _kept(game: Game, state: State, w: np.ndarray) -> tuple[list[Hypothesis], np
 
 
 def _proved_again(game: Game, d: np.ndarray) -> float:
+    if game.budget == np.inf:  # nothing is, whatever the learner says
+        return np.inf
     whole = d.sum() <= 1 + 1e-9  # a learner is asked about weights of sum 1 at most
     return proved(game, d, game.oracle.best(d).bound if whole else ask_scaled(game.oracle, d).bound)

@@ -14,7 +14,7 @@ from dualboost.boosters.ascent import Trail, training_error
 from dualboost.estimators.base import BoostedClassifier, Parts, check_learner
 from dualboost.estimators.limits import Asked, Limits, Promise, check_smoothness, limits_of
 from dualboost.estimators.validation import TrainingData, check_whole_number
-from dualboost.game import Game, State
+from dualboost.game import Certificate, Game, State
 from dualboost.learners import Learner
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
@@ -63,6 +63,7 @@ class AscentClassifier(BoostedClassifier):
     learner: Learner | None
     max_bins: int
     bounds_: Any
+    widest = Certificate(-1.0, 1.0)
 
     @abstractmethod
     def _booster(self) -> Booster:
@@ -102,6 +103,10 @@ class AscentClassifier(BoostedClassifier):
         self._keep(data, game.oracle, with_the_last_ensemble(game, outcome))
         self.history_ = self.history_ | diary.columns()
         self.bounds_ = self._words(rows, limits, outcome.state)
+
+    def _forget_proofs(self, seen: str) -> None:
+        super()._forget_proofs(seen)
+        self.bounds_ = dict.fromkeys(self.bounds_, f"{seen}: nothing is promised")
 
     def _words(self, rows: Rows, limits: Limits, state: State) -> dict[str, str]:
         bound = self._error_bound(state.memory.gain)

@@ -103,6 +103,11 @@ class Trial:
             return f"{self.cut}; " * bool(self.cut) + f"{self.rounds} rounds, the best on rows left out"
         return f"{self.cut or self.end or 'no more rounds'}; {kept_in_words(self.rounds)}"
 
+    @property
+    def gaining(self) -> bool:
+        """Whether the fits were broken off while they still gained on the rows left out, or held out."""
+        return bool(self.cut) and min(len(fit.losses) for fit in self.fits) == len(self.history)
+
     def predictor(self) -> Average:
         """The mean vote of the fits; made on request, since most trials lose."""
         return Average(tuple(fit.predictor(self.rounds) for fit in self.fits))

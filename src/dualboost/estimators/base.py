@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dualboost.boosters import Booster
-from dualboost.data import binned_once
+from dualboost.estimators.against_rest import fit_each_against_rest
 from dualboost.estimators.calibration import (
     Learn,
     Link,
@@ -80,6 +80,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
     predictor_: Predictor
     link_: Link
     history_: Any
+    status_: str
     categories_: dict[str, list]
     column_names_: list[str]
     feature_names_in_: np.ndarray
@@ -87,6 +88,8 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
     warm_start: bool = False
     has_odds: ClassVar[bool] = False
     """Whether its loss gives probabilities where none are learned."""
+    widest: ClassVar[Certificate] = Certificate(-np.inf, np.inf)
+    """What is true of every vote."""
     NOT_IN_FILES = ("_skl_callbacks", "_unfinished")
 
     @abstractmethod
@@ -130,8 +133,8 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
             if len(data.classes) == 2 or _all_at_once(self):
                 self._fit_and_calibrate(data if len(data.classes) == 2 else data.in_pairs())
             else:
-                with binned_once(data.X):
-                    self._fit_each_against_rest(data, earlier)
+                check_no_direction(self, len(data.classes))
+                fit_each_against_rest(self, data, earlier, self._most_tasks())
             self.classes_ = data.classes
         remove_checkpoints(control, len(getattr(self, "estimators_", [self])))
         if data.control.hooks is not None:
@@ -184,7 +187,7 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         def score(seen: TrainingData, unseen: TrainingData) -> np.ndarray:
             model = clone(self).set_params(verbose=0, **settled)
             model.n_features_in_ = self.n_features_in_
-            fit(model, seen.share(next(shares)), seen.rows(threads))
+            fit(model, seen.share(next(shares, 1.0)), seen.rows(threads))
             own = model._size_of_votes(seen)
             return model._scores(unseen.X) * (size / own if own > 0 else 1.0)
 
@@ -196,37 +199,9 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
         sizes = np.abs(votes) if votes.ndim == 1 else np.ptp(votes, axis=1)
         return float(data.shares @ sizes)
 
-    def _fit_each_against_rest(self, data: TrainingData, earlier: list[BoostedClassifier]) -> None:
-        """One model a class. The least of their values is reached, and none of all votes exceeds the least bound."""
-        check_no_direction(self, len(data.classes))
-        parts = [clone(self) for _ in data.classes]
-        for model, before in zip(parts, earlier, strict=False):
-            model._unfinished = before._unfinished
-        for k, model in enumerate(parts):
-            control = data.control.of_class(k, len(data.classes))
-            hooks = control.hooks and control.hooks.part("class", self._most_tasks())
-            part = replace(data.against_rest(k), control=replace(control, hooks=hooks))
-            model.n_features_in_, model.classes_ = self.n_features_in_, part.classes
-            model.categories_ = self.categories_  # and the names: a part can be looked at on its own
-            model.column_names_ = self.column_names_
-            if hasattr(self, "feature_names_in_"):
-                model.feature_names_in_ = self.feature_names_in_
-            model._fit_and_calibrate(part)
-            if hooks is not None:
-                hooks.end()
-        self.estimators_ = parts  # not before all are fitted
-        self.certificate_ = Certificate(
-            min(model.certificate_.objective for model in parts), min(model.certificate_.bound for model in parts)
-        )
-        self.n_iter_ = max(model.n_iter_ for model in parts)
-        self.status_ = "; ".join(f"{label}: {model.status_}" for label, model in zip(data.classes, parts, strict=True))
-        self.history_ = [model.history_ for model in parts]
-        # A line each in memory: to write them side by side takes twice as long, which Ctrl-C would wait for.
-        self.margins_ = np.array([model.margins_ for model in parts]).T
-        self.sample_distribution_ = np.array([model.sample_distribution_ for model in parts]).T
-        shares = [model.feature_importances_ for model in parts]
-        voting = [share for share in shares if share.any()]  # a part that found no signal votes on no feature
-        self.feature_importances_ = np.mean(voting or shares, axis=0)
+    def _forget_proofs(self, seen: str) -> None:
+        """The vote was found on some of the rows, which `seen` names: nothing is proved about the others."""
+        self.certificate_, self.status_ = self.widest, f"{seen}, there {self.status_}"
 
     def _keep(self, data: TrainingData, oracle: Oracle, outcome: Outcome) -> None:
         """The fitted attributes that every classifier has."""

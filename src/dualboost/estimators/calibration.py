@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import brentq
@@ -133,15 +134,16 @@ def calibrated(
 
     Where nothing can be learned, for lack of rows or time, it is `otherwise`, or as steep as if votes were odds.
     """
-    prints = fingerprints(data.X, np.random.RandomState(0))
+    control, prints = data.control, fingerprints(data.X, np.random.RandomState(0))
     kept = sampled(prints, _FOLDS, _MOST_ROWS)
     scores, codes, weights = [], [], []
     for seen, unseen in splits(prints, kept, data.codes, _FOLDS):
         test = data.part(unseen)
-        scores.append(score(data.part(seen), test))
+        # Where Ctrl-C comes before this model has a vote, the one that it is for has: it must not be lost.
+        scores.append(control.ctrl_c.once_more(control.clock, partial(score, data.part(seen), test)))
         codes.append(test.codes)
         weights.append(np.ones(len(test.codes)) if test.weights is None else test.weights)
-        if data.control.clock.reason():
+        if control.clock.reason():
             break
     if not scores:
         return otherwise or (Softmax(1.0) if data.pairs else Sigmoid(1.0))

@@ -8,6 +8,8 @@ from time import monotonic
 __all__ = ["Clock"]
 
 _GRACE = 0.5  # seconds after Ctrl-C, or after a limit, for what makes a model of the ensemble
+_TURN = 0.04  # seconds for each of several parts that begin when the time is over, such as classes...
+_OVERTIME = 0.25  # ...up to here
 _LEAST = 0.1  # seconds that such a step has even if it is late: most take less
 
 
@@ -17,18 +19,35 @@ class Clock:
     def __init__(self, seconds: float | None = None, whole: Clock | None = None):
         self.seconds = seconds
         self._whole = whole
+        self._for_others = self._overtime = 0.0  # of the time after Ctrl-C, and after the end of the whole
         self._end = float("inf") if seconds is None else monotonic() + seconds
         self.interrupted = False
 
     def left(self) -> float:
         """Seconds, infinite without a limit; not positive when the time is over."""
         own = self._end - monotonic()
-        return own if self._whole is None else min(own, self._whole.left())
+        if self._whole is None:
+            return own
+        return min(own, self._whole.left() + self._overtime - self._for_others * self._whole.hurried)
 
     def part(self, share: float) -> Clock:
         """A clock for this share of what is left."""
         left = self.left()
         return Clock(None if left == float("inf") else max(0.0, left * share), self)
+
+    def turn(self, parts: int) -> Clock:
+        """A clock for the first of so many equal parts that are left.
+
+        Should Ctrl-C come, the others need time too; and who comes late has some all the same, but half a share: the
+        other half is for what cannot be cut.
+        """
+        if self.over:
+            clock = Clock(max(0.5 * self.left() / parts, _TURN), self)
+            clock._overtime = _OVERTIME
+        else:
+            clock = self.part(1 / parts)
+            clock._for_others = _GRACE * (1 - 1 / parts)
+        return clock
 
     def interrupt(self) -> None:
         """Ctrl-C: what is left must be done at once."""
@@ -41,6 +60,11 @@ class Clock:
     def hurried(self) -> bool:
         """Whether Ctrl-C was pressed, in this part or in another."""
         return self.interrupted or (self._whole is not None and self._whole.hurried)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing long should be begun any more."""
+        return self.hurried or self.left() <= 0
 
     def patience(self) -> Callable[[], str]:
         """For a step that makes a model of the ensemble: tells why to give it up, in words; empty while it has time."""

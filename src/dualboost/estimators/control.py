@@ -42,7 +42,11 @@ class Control:
 
     def of_class(self, k: int, n_classes: int) -> Control:
         """For one class of several, in their order: the time left is shared equally."""
-        return replace(self.share(1 / (n_classes - k)), part=f".{k}")
+        return replace(self, clock=self.clock.turn(n_classes - k), part=f".{k}")
+
+    def unkept(self) -> Control:
+        """For a run that a later fit does not go on with: it plays another game."""
+        return replace(self, training=replace(self.training, checkpoint=None), warm=False)
 
     def aside(self) -> Control:
         """For models on a part of the rows: they have the same time, and nothing else of it."""

@@ -44,6 +44,11 @@ class Copies:
         together = np.bincount(of, given).astype(np.float64)
         return cls(first, together, of, given / together[of])
 
+    def only(self, kept: np.ndarray) -> Copies:
+        """Only the kinds of this mask, and their rows."""
+        rows, number = kept[self.of], np.cumsum(kept) - 1
+        return Copies(self.first[kept], self.weights[kept], number[self.of[rows]], self.shares[rows])
+
 
 def _first_equals(X, codes: np.ndarray) -> np.ndarray | None:
     """The first row that is equal to each; None where none is equal to another."""

@@ -1,8 +1,8 @@
 """Ctrl-C in a fit. While rounds are played it breaks them off; between runs it must not lose what they have found.
 
-As long as nothing is found it is `KeyboardInterrupt`, as ever. Then, outside a run (while rows are binned for the next
-class, a link is learned, an ensemble is made a model) it only ends the time, and the fit comes to its end in haste; a
-second Ctrl-C is an exception again.
+As long as nothing is found it is `KeyboardInterrupt`, as ever; one that a class after the first does not survive makes
+it begin anew, in haste. Then, outside a run (while a link is learned, an ensemble is made a model) it only ends the
+time, and the fit comes to its end in haste; a second Ctrl-C is an exception again.
 
 A search calls fit after fit. There a Ctrl-C that ends a second fit within three seconds is an exception too, once that
 fit is complete: it was meant for the search.
@@ -13,9 +13,10 @@ from __future__ import annotations
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
+from typing import TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -23,6 +24,7 @@ from dualboost.estimators.clock import Clock
 
 __all__ = ["CtrlC"]
 
+_T = TypeVar("_T")
 _AGAIN = 3.0  # seconds between two fits that were ended
 
 
@@ -33,7 +35,7 @@ class CtrlC:
     """When the last fit was ended by it, whichever that was."""
 
     def __init__(self) -> None:
-        self._found = self._playing = False
+        self._found = self._playing = self._insisted = False
 
     @contextmanager
     def heard(self, clock: Clock) -> Iterator[None]:
@@ -44,7 +46,8 @@ class CtrlC:
             return
 
         def handle(number, frame) -> None:
-            exception = self._playing or not self._found or clock.hurried
+            self._insisted = clock.hurried
+            exception = self._playing or not self._found or self._insisted
             # The exception is lost where it is raised in a finaliser or in a callback of the garbage collector, which
             # Python lets nobody see: then the clock ends the run.
             clock.interrupt()
@@ -60,6 +63,21 @@ class CtrlC:
             yield
         finally:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def begin(self) -> None:
+        """A part of the fit begins that has found nothing yet."""
+        self._found = False
+
+    def once_more(self, clock: Clock, work: Callable[[], _T]) -> _T:
+        """What the work gives; done anew, in haste, where a first Ctrl-C comes before it has found anything."""
+        hurried = clock.hurried
+        try:
+            return work()
+        except KeyboardInterrupt:
+            if hurried or self._insisted:
+                raise
+            clock.interrupt()
+            return work()
 
     @contextmanager
     def playing(self) -> Iterator[None]:

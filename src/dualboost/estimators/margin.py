@@ -14,7 +14,7 @@ from dualboost.boosters import Booster, Corrective, TotallyCorrective
 from dualboost.estimators.base import BoostedClassifier, Parts, check_booster, check_learner, with_a_vote
 from dualboost.estimators.selection import choose_nu
 from dualboost.estimators.validation import TrainingData, check_whole_number
-from dualboost.game import Game
+from dualboost.game import Certificate, Game
 from dualboost.learners import Learner, Trees
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
@@ -35,6 +35,7 @@ class MarginClassifier(BoostedClassifier):
     multiclass: str
     tol: float
     max_bins: int
+    widest = Certificate(-1.0, 1.0)
 
     @abstractmethod
     def _choose_nu(self, data: TrainingData, rows: Rows, learner: Learner) -> float:

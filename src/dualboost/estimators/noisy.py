@@ -25,7 +25,7 @@ from dualboost.estimators.base import BoostedClassifier, Parts
 from dualboost.estimators.calibration import Sigmoid, calibration_cost
 from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.keeping import check_checkpoint
-from dualboost.estimators.noise_rate import BOLD, log_shares, scale_and_rate
+from dualboost.estimators.noise_rate import BOLD, TIMID, log_shares, scale_and_rate
 from dualboost.estimators.noisy_trials import Found, Settings, Trials, learners_for
 from dualboost.estimators.progress import progress
 from dualboost.estimators.training import Training
@@ -86,9 +86,10 @@ class NoisyClassifier(BoostedClassifier):
 
         Rows without weight may have labels that are no class: like all of these, they are not judged.
         """
-        noise = np.column_stack([model.label_noise_ for model in self.estimators_])
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        self.label_noise_ = noise[np.arange(len(codes)), codes]
+        self.label_noise_ = np.empty(len(codes))
+        for k, model in enumerate(self.estimators_):
+            np.copyto(self.label_noise_, model.label_noise_, where=codes == k)
         judged = ~np.isnan(self.label_noise_)
         weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
         weights = of_common_size(np.broadcast_to(weights, labels.shape))
@@ -119,7 +120,7 @@ class NoisyClassifier(BoostedClassifier):
 
         def scaled(scores: np.ndarray, codes: np.ndarray, shares: np.ndarray, distinct: int) -> Sigmoid:
             margins = np.where(codes == 1, scores, -scores)
-            return Sigmoid(scale_and_rate(margins, Rows.of(shares), given, BOLD)[0])
+            return Sigmoid(scale_and_rate(margins, Rows.of(shares), given, _in_time(data, BOLD))[0])
 
         self.link_ = self._link_by_folds(
             data,
@@ -147,7 +148,7 @@ class NoisyClassifier(BoostedClassifier):
         seen = np.isnan(trial.out_margins)
         inside = _margins(data, rows, predictor, trial.inside)
         plain = np.where(seen, inside, trial.out_margins)
-        scale, rate = scale_and_rate(plain, rows, given)
+        scale, rate = scale_and_rate(plain, rows, given, _in_time(data, TIMID))
         predictor, inside, outside = found.predictor(scale), scale * inside, scale * plain
         if not signal:
             second, first = log_shares(data.signs, rows)
@@ -214,6 +215,11 @@ def _margins(data: TrainingData, rows: Rows, vote: Predictor, known: np.ndarray 
             return known
         pieces.append(vote.scores(data.X[begin : begin + _PIECE], rows.threads))
     return times(data.signs, np.concatenate(pieces))
+
+
+def _in_time(data: TrainingData, scales: Sequence[float]) -> Sequence[float]:
+    """The scales to try: fewer where the time is over."""
+    return scales[::4] if data.control.clock.over else scales
 
 
 class Losses:

@@ -73,7 +73,12 @@ class Found:
     """How many different rows there are."""
 
     def signal(self, signs: np.ndarray, rows: Rows) -> bool:
-        """Whether rows left out are likelier than under the class frequencies, by more than chance would have it."""
+        """Whether rows left out are likelier than under the class frequencies, by more than chance would have it.
+
+        Votes begin at a tie, and need some rounds to get there: fits that were broken off before say nothing.
+        """
+        if self.trial.gaining:
+            return True
         margins, loss = self.trial.left_out.margins, self.trial.parts.loss
         known = ~np.isnan(margins)
         own = bounded_value(margins[known], loss.mu) - np.log1p(-loss.noise_rate)

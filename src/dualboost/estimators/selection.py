@@ -35,7 +35,7 @@ def choose_nu(data: TrainingData, rows: Rows, learner: Learner, random_state) ->
     right, clock = np.zeros(len(PATH)), data.control.clock.part(_SHARE)
     for split in splits(prints, kept, data.codes, _FOLDS):
         right += _held_out(data, rows, learner, split, clock)
-        if clock.reason():
+        if clock.over:
             break
     return PATH[int(np.argmax(right >= right.max() - 1e-12))] if right.any() else _WITHOUT_EVIDENCE
 
@@ -48,12 +48,12 @@ def _held_out(data, rows: Rows, learner: Learner, split, clock: Clock) -> np.nda
     right, state = np.zeros(len(PATH)), None
     for place, nu in enumerate(PATH):
         game = Game(SoftMargin(Capped(nu=nu)).bind(part), oracle, part, tol=1e-3, rtol=0.1)
-        outcome = play(game, _QUICK, _ROUNDS, _QUICK.start(game, state), lambda state: clock.reason())
+        outcome = play(game, _QUICK, _ROUNDS, _QUICK.start(game, state), lambda state: "no time" if clock.over else "")
         if outcome.status == INTERRUPTED:
             clock.interrupt()
         state = outcome.state
         scores = oracle.predictor(state.pool.keys[: len(state.w)], state.w).scores(judged.X, rows.threads)
         right[place:] = float(data.shares[test][judged.leads(scores) > 0].sum())
-        if outcome.certificate.objective <= _NO_MARGIN or clock.reason():
+        if outcome.certificate.objective <= _NO_MARGIN or clock.over:
             break
     return right

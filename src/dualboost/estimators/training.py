@@ -23,7 +23,8 @@ class Training:
     seconds : float, optional
         The most time for the whole fit, calibration included. The first round is never cut, nor is a call of a
         scikit-learn estimator: the fit ends within about a second of the limit, or such a call if that takes longer,
-        and its certificate is as valid as any.
+        and its certificate is as valid as any. Classes whose turn has not come by then are fitted to a sample of the
+        rows, if there are many.
     validation_fraction : float in (0, 1), optional
         Hold this share of the distinct rows of each class out, score the ensemble on them, and keep the best one. Equal
         rows stay together. An `eval_set` given to `fit` takes their place.

@@ -142,8 +142,9 @@ class TrainingData:
     def only(self, chosen: np.ndarray) -> TrainingData:
         """Only the rows of this mask, which still stand for the caller's."""
         present = np.ones(self.n_given, dtype=bool) if self.present is None else self.present.copy()
-        present[np.flatnonzero(present)[~chosen]] = False
-        return replace(self.part(chosen), present=present, n_given=self.n_given, control=self.control)
+        copies = None if self.copies is None else self.copies.only(chosen)
+        present[present] = chosen if self.copies is None else chosen[self.copies.of]
+        return replace(self.part(chosen), present=present, n_given=self.n_given, control=self.control, copies=copies)
 
     def without_copies(self) -> TrainingData:
         """Equal rows of one class as one, of the weight of all: the same data for weights as for copies, to the bit."""

@@ -80,6 +80,8 @@ class MarginDisplay:
         check_model(model)
         if model.margins_.ndim > 1:
             raise ValueError("A model of several classes has margins for each: draw those of model.estimators_[k].")
+        if model.certificate_ == model.widest:
+            raise ValueError(f"Not all margins are known, for it was {model.status_}: fit it again, with more time.")
         # One vote for several classes has a certificate of pairs of classes, and margins of rows: not the same average.
         several = len(model.classes_) > 2
         nu = None if several else getattr(model, "nu_", None)

@@ -25,7 +25,7 @@ from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["CountedTrees", "by_size", "counted_trees"]
 
-_CELLS = 70_000  # of X in a block, a MB or two with what is worked out from them...
+_CELLS = 35_000  # of X in a block, a MB or two with what is worked out from them...
 _LEAST, _MOST = 640, 10_240  # ...and rows
 _NUMBERS = 4_000_000  # of answers in a block
 _NOT_A_NUMBER = np.append(0.0, np.full((1 << DIGITS) - 1, np.nan))  # wherever any digit is 1
@@ -60,11 +60,11 @@ class CountedTrees:
 
     @property
     def effort(self) -> Effort:
-        gates, asked = sum(map(len, self.digits.levels)), len(self.digits.asked)
-        return Effort(
-            70_000 + 8_000 * len(self.digits.levels) + 30 * (gates + asked),
-            9 * len(self.features) + 0.1 * (gates + asked) + 2.5 * len(self.tables),
-        )
+        choices, asked = sum(map(len, self.digits.levels)), len(self.digits.asked)
+        codes = 6 * len(self.features) + 2.6 * self.digits.questions.eights
+        each = codes + 0.06 * choices + 0.03 * asked + 2.6 * len(self.tables)
+        half_a_word = ROWS / 2 * each  # the last one is worked out for rows that are not there, too
+        return Effort(50_000 + 4_700 * len(self.digits.levels) + 3 * asked + half_a_word, each)
 
     def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""

@@ -17,7 +17,7 @@ from dualboost.inspection.trees import PlainTrees
 __all__ = ["Effort", "Ranges", "walking"]
 
 _STEP = 5.5  # of a walk
-_NEAR = 0.6  # of what right turns take for a row, as long as all stays in the nearest cache
+_NEAR = 0.8  # of what right turns take for a row, as long as all stays in the nearest cache
 _FEWEST = 4  # rows that are not walked
 _EVER = 1 << 40  # more rows than there are
 

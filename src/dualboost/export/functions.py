@@ -139,10 +139,12 @@ class _Tables:
         runs = [(choices, list(own)) for choices, own in groupby(functions, key=_is_choice)]
         if len(runs) <= _RUNS:
             return self._graph.stacked([self._run(*run) for run in runs], axis=1)
-        each = sorted(dict.fromkeys(functions), key=_is_choice)
-        place = {own: k for k, own in enumerate(each)}
-        return self._graph.columns(self.take(each), np.array([place[own] for own in functions]))
+        answers = list(dict.fromkeys(own for own in functions if not _is_choice(own)))
+        place = {own: k for k, own in enumerate([*self._choice_at, *answers])}
+        joined = self._graph.stacked([self._level, self._run(False, answers)], axis=1)
+        return self._graph.columns(joined, np.array([place[own] for own in functions]))
 
     def _run(self, choices: bool, functions: Sequence[Function]) -> str:
+        """Columns of one table."""
         table, at = (self._level, self._choice_at) if choices else (self._answers, self._answer_at)
         return self._graph.columns(table, np.array([at[own] for own in functions]))

@@ -9,7 +9,7 @@ One more question of such a column is whether a category is strange: no tree kno
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
@@ -22,6 +22,7 @@ from dualboost.export.curves import Curve, finite_cuts
 from dualboost.export.graph import Graph
 from dualboost.export.ladders import Ladder, add_rungs, ladders
 from dualboost.export.planes import add_planes
+from dualboost.export.turning import EIGHT
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
 
 __all__ = ["ALWAYS", "Key", "Questions", "Rungs", "question"]
@@ -77,25 +78,28 @@ class Questions:
         """A rung that no code reaches."""
         return len(self.places[self.ladders[0].features[0]]) - 1 if self.ladders else ALWAYS + 1
 
+    @property
+    def eights(self) -> int:
+        """How often bits are looked up for a row, eight of a column at once."""
+        return sum(-(-bits.shape[1] // EIGHT) for bits in self._bits.values())
+
     def add(self, graph: Graph, columns: Columns, asked: Sequence[Rungs]) -> tuple[str, np.ndarray]:
         """A table with a word for each 64 rows of X, and the column in it of each that is asked."""
         plain = [_without_always(own) or (self.never,) for own in asked]
         needed = sorted({self.never, *(rung for own in plain for rung in own)})
         place: dict[Rungs, int] = {(rung,): column for column, rung in enumerate(needed)}
-        tables = [self._add_rungs(graph, columns, needed)]
+        tables = {self._add_rungs(graph, columns, needed): 0}  # and where their columns begin
+        (rungs,) = tables
         several = sorted({own for own in plain if len(own) > 1}, key=lambda own: (len(own), own))
         for _, alike in groupby(several, key=len):
             group = list(alike)
-            tables.append(_opposed(graph, tables[0], np.array([[place[(rung,)] for rung in own] for own in group])))
+            tables[_opposed(graph, rungs, np.array([[place[(rung,)] for rung in own] for own in group]))] = len(place)
             place |= {own: len(place) + k for k, own in enumerate(group)}
-        table = graph.stacked(tables, axis=1)
         places = np.array([place[own] for own in plain])
-        turned = np.array([len(own) > len(_without_always(own)) for own in asked])
-        if not turned.any():
-            return table, places
+        turned = np.array([ALWAYS in own for own in asked])
         chosen, number = np.unique(places[turned], return_inverse=True)
         places[turned] = len(place) + number
-        return graph.stacked([table, graph.add("BitwiseNot", [graph.columns(table, chosen)])], axis=1), places
+        return graph.stacked([*tables, *_turned(graph, tables, chosen)], axis=1), places
 
     def _add_rungs(self, graph: Graph, columns: Columns, needed: Sequence[int]) -> str:
         """Those that are needed, in their order: the ones of ladders, then answers that are looked up."""
@@ -196,6 +200,14 @@ def _changes(right: np.ndarray, own: range) -> Rungs:
 
 def _without_always(rungs: Rungs) -> Rungs:
     return tuple(rung for rung in rungs if rung != ALWAYS)
+
+
+def _turned(graph: Graph, tables: Mapping[str, int], places: np.ndarray) -> Iterator[str]:
+    """The columns at these ascending places, the other way round."""
+    parts = np.split(places, np.searchsorted(places, [*tables.values()][1:]))
+    for (table, begin), own in zip(tables.items(), parts, strict=True):
+        if len(own):
+            yield graph.add("BitwiseNot", [graph.columns(table, own - begin)])
 
 
 def _opposed(graph: Graph, rungs: str, places: np.ndarray) -> str:

@@ -68,7 +68,7 @@ class RightTurns:
     @property
     def effort(self) -> Effort:
         splits, questions = len(self.adds), len(self.answers)
-        return Effort(14 * splits + 8 * questions + 2_000 * len(self.levels), 0.55 * splits + 0.25 * questions)
+        return Effort(7_000 + 2_200 * len(self.levels) + 19 * splits + 3 * questions, 0.42 * splits + 0.2 * questions)
 
     def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""

@@ -322,8 +322,10 @@ def test_answers_that_change_often_are_looked_up():
     rng = np.random.default_rng(0)
     many = Questions.of([trees_of_categories(rng, 60, np.arange(90.0), LEFT)])
     assert set(many.listed) == {0, 1} and not many.ladders and many.listed[0].shape[1] > 64
-    numbers = Questions.of([PlainTrees.of([random_tree(rng, 4, 3) for _ in range(20)])])
+    numbers = Questions.of([PlainTrees.of([random_tree(rng, 4, 30) for _ in range(200)])])
     assert not numbers.listed and numbers.ladders
+    few = Questions.of([PlainTrees.of([random_tree(rng, 2, 3) for _ in range(5)])])
+    assert few.listed and not few.ladders, "a ladder would take longer than looking a few answers up"
 
 
 @pytest.mark.usefixtures("way")

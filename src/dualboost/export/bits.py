@@ -25,7 +25,7 @@ from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["CountedTrees", "by_size", "counted_trees"]
 
-_CELLS = 35_000  # of X in a block, a MB or two with what is worked out from them...
+_BYTES_AT_ONCE = 9_500_000  # of a block with what is worked out from it: much of it comes from a cache then...
 _LEAST, _MOST = 640, 10_240  # ...and rows
 _NUMBERS = 4_000_000  # of answers in a block
 _NOT_A_NUMBER = np.append(0.0, np.full((1 << DIGITS) - 1, np.nan))  # wherever any digit is 1
@@ -55,38 +55,44 @@ class CountedTrees:
     @property
     def block(self) -> int:
         """How many rows are summed at once: what is worked out from them stays in a cache, or takes a few dozen MB."""
-        most = int(np.clip(_CELLS // len(self.features), _LEAST, _MOST))
-        return int(np.clip(ROWS * _NUMBERS // len(self.digits.asked), 1, most))
+        codes = 24 * len(self.features) + 8 * self.digits.questions.eights
+        bytes_of_a_row = codes + (self._choices + len(self.digits.asked)) // 4 + 16 * len(self.tables)
+        most = int(np.clip(_BYTES_AT_ONCE // bytes_of_a_row, _LEAST, _MOST))
+        return int(np.clip(ROWS * _NUMBERS // len(self.digits.asked), ROWS, most))
+
+    @property
+    def _choices(self) -> int:
+        return sum(map(len, self.digits.levels))
 
     @property
     def effort(self) -> Effort:
-        choices, asked = sum(map(len, self.digits.levels)), len(self.digits.asked)
+        asked = len(self.digits.asked)
         codes = 6 * len(self.features) + 2.6 * self.digits.questions.eights
-        each = codes + 0.06 * choices + 0.03 * asked + 2.6 * len(self.tables)
+        each = codes + 0.06 * self._choices + 0.03 * asked + 2.6 * len(self.tables)
         half_a_word = ROWS / 2 * each  # the last one is worked out for rows that are not there, too
-        return Effort(50_000 + 4_700 * len(self.digits.levels) + 3 * asked + half_a_word, each)
+        return Effort(45_000 + 4_700 * len(self.digits.levels) + 3 * asked + half_a_word, each)
 
     def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
         columns = add_columns(graph, self.features, outside.n_features, X, add_padding(outside))
         digits = graph.add("Cast", [self.digits.add(graph, columns)], {"to": UINT64})
-        numbers = _numbers(graph, digits, self.votes.shape[1])
+        numbers = _numbers(graph, digits, len(self.tables), "" if outside.whole else outside.rows)
         found = graph.add("GatherElements", [graph.constant(self.tables), numbers], {"axis": 1})
         sums = graph.add("MatMul", [graph.constant(self.votes), found])
-        parts = graph.add("Reshape", [sums, graph.constant(np.array([self.n_votes, 8, -1, 8]))])
-        ordered = graph.add("Transpose", [parts], {"perm": [3, 1, 2, 0]})
-        rows = graph.add("Reshape", [ordered, graph.constant(np.array([-1, self.n_votes]))])
-        return graph.add("Slice", [rows, graph.constant(np.array([0])), outside.rows])
+        return graph.add("Transpose", [sums], {"perm": [1, 0]})
 
 
-def _numbers(graph: Graph, digits: str, groups: int) -> str:
-    """Of each group, a column a row: byte by byte, in each word by word, in each bit by bit."""
+def _numbers(graph: Graph, digits: str, groups: int, rows: str) -> str:
+    """Of each group, a column a row, or so many of them, in the order that planes have."""
     eights = graph.add("Reshape", [digits, graph.constant(np.array([-1, 2, 2, 2, groups]))])
-    each = graph.add("Reshape", [add_turned(graph, eights, BITS), graph.constant(np.array([1, -1, groups]))])
-    lowered = graph.add("BitShift", [each, graph.constant(_BYTES)], {"direction": "RIGHT"})
+    turned = graph.add("Reshape", [add_turned(graph, eights, BITS), graph.constant(np.array([-1, 8, 1, groups]))])
+    by_bit = graph.add("Transpose", [turned], {"perm": [1, 2, 0, 3]})
+    lowered = graph.add("BitShift", [by_bit, graph.constant(_BYTES)], {"direction": "RIGHT"})
     byte = graph.add("Cast", [lowered], {"to": UINT8})  # the lowest one
-    rows = graph.add("Reshape", [byte, graph.constant(np.array([-1, groups]))])
-    return graph.add("Cast", [graph.add("Transpose", [rows], {"perm": [1, 0]})], {"to": INT32})
+    each = graph.add("Reshape", [byte, graph.constant(np.array([-1, groups]))])
+    if rows:
+        each = graph.add("Slice", [each, graph.constant(np.array([0])), rows])
+    return graph.add("Cast", [graph.add("Transpose", [each], {"perm": [1, 0]})], {"to": INT32})
 
 
 def by_size(trees: PlainTrees) -> tuple[PlainTrees, PlainTrees]:

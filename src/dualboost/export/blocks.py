@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dualboost.export.graph import Graph
+from dualboost.export.graph import INT64, Graph
 
 __all__ = ["ArraySums", "Outside", "add_block", "add_blocks", "add_rows"]
 
@@ -20,6 +20,8 @@ class Outside:
     n_features: int
     rows: str
     """The number of rows of a block."""
+    whole: bool = False
+    """Whether that is a multiple of 64 and none of 256: columns of so many do not lie a power of two apart."""
 
 
 class ArraySums(Protocol):
@@ -43,18 +45,18 @@ def add_rows(graph: Graph) -> str:
     return graph.add("Shape", ["X"], {"start": 0, "end": 1})
 
 
-def add_block(graph: Graph, rows: str, trees: ArraySums, n_features: int) -> str:
+def add_block(graph: Graph, rows: str, trees: ArraySums, n_features: int, X: str = "X") -> str:
     """The sums for the rows of X, so many, which fit in one block."""
-    return trees.add(graph, "X", Outside(graph, n_features, rows))
+    return trees.add(graph, X, Outside(graph, n_features, rows))
 
 
 def add_blocks(graph: Graph, trees: ArraySums, n_features: int, X: str = "X") -> str:
-    """The sums for any number of rows of X."""
+    """The sums for more rows of X than fit in one block."""
     blocks = _Blocks.of(graph, trees.block)
     body, start = graph.branch(), graph.name("start")
     end = body.add("Add", [start, blocks.size])
     rows = body.add("Slice", [X, start, end, body.constant(np.array([0]))])
-    result = trees.add(body, rows, Outside(graph, n_features, blocks.size))
+    result = trees.add(body, rows, Outside(graph, n_features, blocks.size, whole=True))
     sums = graph.scan(blocks.starts, (body, start, result))
     flat = graph.add("Reshape", [sums, graph.constant(np.array([-1, trees.n_votes]))])
     return blocks.joined(graph, flat)
@@ -62,7 +64,7 @@ def add_blocks(graph: Graph, trees: ArraySums, n_features: int, X: str = "X") ->
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Blocks of the same size; the last one may begin with rows of the one before."""
+    """Blocks of the same whole size; the last one may begin with rows of the one before."""
 
     starts: str
     size: str
@@ -76,10 +78,12 @@ class _Blocks:
         def parts(rows: str, size: str) -> str:
             return graph.add("Div", [graph.add("Sub", [graph.add("Add", [rows, size]), one]), size])
 
-        one = graph.constant(np.array([1]))
+        one, word, four = (graph.constant(np.array([number])) for number in (1, 64, 4))
         rows = add_rows(graph)
-        count = parts(rows, graph.constant(np.array([most])))
-        size = parts(rows, count)
+        words = parts(parts(rows, parts(rows, graph.constant(np.array([most])))), word)
+        of_four = graph.add("Equal", [graph.add("Mod", [words, four]), graph.constant(np.array([0]))])
+        size = graph.add("Mul", [graph.add("Add", [words, graph.add("Cast", [of_four], {"to": INT64})]), word])
+        count = parts(rows, size)
         last = graph.add("Mul", [graph.add("Sub", [count, one]), size])
         ends = graph.constant(np.array(0)), graph.add("Squeeze", [count]), graph.constant(np.array(1))
         even = graph.add("Mul", [graph.add("Range", [*ends]), size])

@@ -8,7 +8,7 @@ import numpy as np
 
 from dualboost.export.graph import Graph
 
-__all__ = ["BEYOND", "Columns", "add_columns", "without_more"]
+__all__ = ["BEYOND", "Columns", "add_beyond", "add_columns"]
 
 _CHEAPER = 3  # turning a number round, compared with choosing one
 BEYOND = 8  # rows more than X has: turning takes ten times as long where columns lie a power of two apart
@@ -16,11 +16,13 @@ BEYOND = 8  # rows more than X has: turning takes ten times as long where column
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A table in the graph with one column of X a row, and more entries than X has rows."""
+    """A table in the graph with one column of X a row."""
 
     name: str
     features: np.ndarray
     """Of its rows, ascending."""
+    more: int = 0
+    """Entries of each, after one for every row of X that counts."""
 
     def take(self, graph: Graph, features: np.ndarray) -> str:
         """The rows of these features."""
@@ -29,16 +31,24 @@ class Columns:
         places = np.searchsorted(self.features, features)
         return graph.add("Gather", [self.name, graph.constant(places)], {"axis": 0})
 
+    def cut(self, graph: Graph, name: str, axis: int) -> str:
+        """A result for each entry, without those that are more."""
+        if not self.more:
+            return name
+        return graph.add("Slice", [name, *(graph.constant(np.array([number])) for number in (0, -self.more, axis))])
+
 
 def add_columns(graph: Graph, used: np.ndarray, n_features: int, X: str = "X", padding: str = "") -> Columns:
-    """The columns of X, or only the used ones where they are few, longer by BEYOND or by a padding of X."""
+    """The columns of X, or only the used ones where they are few; a padding has BEYOND rows that are more."""
     few = len(used) * _CHEAPER < n_features
     if few:
         X = graph.columns(X, used)
-    longer = graph.add("Pad", [X, padding or graph.constant(np.array([0, 0, BEYOND, 0]))])
-    return Columns(graph.add("Transpose", [longer], {"perm": [1, 0]}), used if few else np.arange(n_features))
+    if padding:
+        X = graph.add("Pad", [X, padding])
+    turned = graph.add("Transpose", [X], {"perm": [1, 0]})
+    return Columns(turned, used if few else np.arange(n_features), BEYOND if padding else 0)
 
 
-def without_more(graph: Graph, name: str, axis: int) -> str:
-    """A result without its last BEYOND entries."""
-    return graph.add("Slice", [name, *(graph.constant(np.array([number])) for number in (0, -BEYOND, axis))])
+def add_beyond(graph: Graph) -> str:
+    """A padding that keeps the columns of X from lying a power of two apart."""
+    return graph.constant(np.array([0, 0, BEYOND, 0]))

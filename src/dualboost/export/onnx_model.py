@@ -13,7 +13,7 @@ from dualboost.export.codes import add_steps
 from dualboost.export.columns import Columns
 from dualboost.export.curves import Curve
 from dualboost.export.ensemble import tree_arrays
-from dualboost.export.graph import INT32, Graph
+from dualboost.export.graph import INT32, UINT8, Graph
 from dualboost.export.lookup import lookups
 from dualboost.export.votes import add_votes
 from dualboost.inspection.as_trees import plain_trees, step_tree
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["to_onnx"]
 
 _KINDS = {"i": "INT64", "u": "INT64", "b": "BOOL", "f": "DOUBLE", "U": "STRING", "O": "STRING"}
+_COMPARED = 128  # cuts that every score is compared with
 _MANY, _VERY_MANY = 256, 1500  # scores whose pieces are found faster in a grid of cells, or by halving, than by a tree
 
 
@@ -201,7 +202,10 @@ def _interpolated(graph: Graph, score: str, link: Steps) -> str:
 
 
 def _piece(graph: Graph, score: str, line: str, cuts: np.ndarray) -> str:
-    """The number of cuts below each score, in a line: of many by operators on whole arrays, of a few by a tree."""
+    """The number of cuts below each score, in a line: a few cuts are compared with all of them."""
+    if len(cuts) <= _COMPARED:
+        below = graph.add("Cast", [graph.add("Less", [graph.constant(cuts[:, None]), line])], {"to": UINT8})
+        return graph.add("MatMulInteger", [graph.constant(np.ones((1, len(cuts)), dtype=np.uint8)), below])
     arrays, tree = graph.branch(), graph.branch()
     pieces = Curve(0, cuts, np.arange(len(cuts) + 1, dtype=np.int32), 0, lost=False)
     (steps,) = add_steps(arrays, [pieces], Columns(line, np.zeros(1, dtype=np.int64)))

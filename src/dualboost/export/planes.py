@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualboost.export.blocks import Outside
-from dualboost.export.codes import Steps
-from dualboost.export.columns import BEYOND, without_more
+from dualboost.export.codes import Steps, add_steps
+from dualboost.export.columns import BEYOND, Columns
+from dualboost.export.curves import Curve
 from dualboost.export.graph import INT64, Graph
 from dualboost.export.turning import BYTES, EIGHT, add_turned
 
@@ -38,18 +39,21 @@ class Planes:
 
 
 def add_padding(outside: Outside) -> str:
-    """What makes the rows of X a multiple of 64, and BEYOND."""
+    """What makes the rows of X a multiple of 64, and BEYOND; nothing where they are whole."""
+    if outside.whole:
+        return ""
     graph = outside.graph
     lacking = graph.add("Mul", [outside.rows, graph.constant(np.array([0, 0, -1, 0]))])
     words = graph.add("Mod", [lacking, graph.constant(np.array(ROWS))])
     return graph.add("Add", [words, graph.constant(np.array([0, 0, BEYOND, 0]))])
 
 
-def add_planes(graph: Graph, parts: Sequence[Steps], bits: Mapping[int, np.ndarray]) -> Planes:
-    """The planes of all bits of these features: a row a code, a column a bit. X has this padding."""
+def add_planes(graph: Graph, columns: Columns, curves: Sequence[Curve], bits: Mapping[int, np.ndarray]) -> Planes:
+    """The planes of all bits of the codes that curves give: a row a code, a column a bit. X has this padding."""
     parted: list[str] = []
     sums: list[tuple[int, int]] = []
-    for steps in parts:
+    for longer in add_steps(graph, curves, columns):
+        steps = longer._replace(at=columns.cut(graph, longer.at, 1))
         rows, tables = [], []
         for row, feature, codes in steps.own:
             # No matter which bits a missing value has, where none can be missing.
@@ -59,10 +63,12 @@ def add_planes(graph: Graph, parts: Sequence[Steps], bits: Mapping[int, np.ndarr
                 rows.append(row)
                 tables.append(_apart(known[:, eight * EIGHT : (eight + 1) * EIGHT]))
         parted.append(_added(graph, steps.part(graph, np.array(rows)), np.array(tables)))
-    eights = graph.add("Reshape", [graph.stacked(parted), graph.constant(np.array([len(sums), 2, 2, 2, -1]))])
-    turned = add_turned(graph, graph.add("Transpose", [eights], {"perm": [4, 1, 2, 3, 0]}), BYTES)
-    planes = graph.add("Reshape", [turned, graph.constant(np.array([-1, EIGHT * len(sums)]))])
-    return Planes(graph.add("Cast", [planes], {"to": INT64}), sums)
+    eights = graph.add("Reshape", [graph.stacked(parted), graph.constant(np.array([1, len(sums), EIGHT, -1]))])
+    by_eight = graph.add("Transpose", [eights], {"perm": [0, 2, 1, 3]})
+    cube = graph.add("Reshape", [by_eight, graph.constant(np.array([1, 2, 2, 2, -1]))])
+    turned = graph.add("Reshape", [add_turned(graph, cube, BYTES), graph.constant(np.array([EIGHT * len(sums), -1]))])
+    planes = graph.add("Transpose", [graph.add("Cast", [turned], {"to": INT64})], {"perm": [1, 0]})
+    return Planes(planes, sums)
 
 
 def _apart(bits: np.ndarray) -> np.ndarray:
@@ -72,7 +78,7 @@ def _apart(bits: np.ndarray) -> np.ndarray:
 
 def _added(graph: Graph, steps: Steps, tables: np.ndarray) -> str:
     """The bits of eight rows in a number, for each table."""
-    found = steps._replace(at=without_more(graph, steps.at, 1)).add_found(graph, tables)
+    found = steps.add_found(graph, tables)
     apart = graph.add("Reshape", [found, graph.constant(np.array([len(tables), EIGHT, -1]))])
     places = np.uint64(1) << np.arange(EIGHT, dtype=np.uint64)
     return graph.add("MatMul", [graph.constant(places[None, :]), apart])

@@ -16,7 +16,6 @@ from itertools import groupby
 
 import numpy as np
 
-from dualboost.export.codes import add_steps
 from dualboost.export.columns import Columns
 from dualboost.export.curves import Curve, finite_cuts
 from dualboost.export.graph import Graph
@@ -32,6 +31,7 @@ Rungs = tuple[int, ...]  # what has reached an odd number of them
 ALWAYS = 0  # a rung that every code reaches
 
 _DEAR = 6  # a change of sides beyond the second, compared with looking an answer up
+_LADDER = 12  # a ladder, compared with looking up eight answers more
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,10 @@ class Questions:
         rules = dict(asked)
         curves = _curves(list(rules.values()))
         right = {curve.feature: _answers(curve, rules) for curve in curves}
-        listed = {feature: np.array([*own.values()]).T for feature, own in right.items() if _changing(own.values())}
+        tables = {feature: np.array([*own.values()]).T for feature, own in right.items()}
+        listed = {feature: table for feature, table in tables.items() if _changing(table.T)}
+        if _eights(tables) <= _eights(listed) + len(tables) - len(listed) + _LADDER:
+            listed = tables
         if len(listed) == len(curves):  # the rungs that every row and no row reaches
             first = curves[0].feature
             constant = np.tile([True, False], (len(listed[first]), 1))
@@ -81,7 +84,7 @@ class Questions:
     @property
     def eights(self) -> int:
         """How often bits are looked up for a row, eight of a column at once."""
-        return sum(-(-bits.shape[1] // EIGHT) for bits in self._bits.values())
+        return _eights(self._bits)
 
     def add(self, graph: Graph, columns: Columns, asked: Sequence[Rungs]) -> tuple[str, np.ndarray]:
         """A table with a word for each 64 rows of X, and the column in it of each that is asked."""
@@ -103,7 +106,7 @@ class Questions:
 
     def _add_rungs(self, graph: Graph, columns: Columns, needed: Sequence[int]) -> str:
         """Those that are needed, in their order: the ones of ladders, then answers that are looked up."""
-        planes = add_planes(graph, add_steps(graph, self.curves, columns), self._bits)
+        planes = add_planes(graph, columns, self.curves, self._bits)
         climbed: list[tuple[int, int]] = []
         looked_up: list[tuple[int, int]] = []
         for feature, own in self.places.items():
@@ -184,6 +187,10 @@ def _right(curve: Curve, rule: Rule) -> np.ndarray:
     if not len(decided):
         return np.zeros(len(sides), dtype=bool)
     return sides[decided[np.maximum(np.searchsorted(decided, np.arange(len(sides)), side="right") - 1, 0)]] == RIGHT
+
+
+def _eights(tables: Mapping[int, np.ndarray]) -> int:
+    return sum(-(-table.shape[1] // EIGHT) for table in tables.values())
 
 
 def _changing(answers: Iterable[np.ndarray]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dualboost.export.answers import Answers
 from dualboost.export.blocks import Outside
-from dualboost.export.columns import Columns, add_columns, without_more
+from dualboost.export.columns import Columns, add_beyond, add_columns
 from dualboost.export.efforts import Effort
 from dualboost.export.graph import DOUBLE, INT8, Graph
 from dualboost.inspection.trees import PlainTrees
@@ -68,11 +68,12 @@ class RightTurns:
     @property
     def effort(self) -> Effort:
         splits, questions = len(self.adds), len(self.answers)
-        return Effort(7_000 + 2_200 * len(self.levels) + 19 * splits + 3 * questions, 0.42 * splits + 0.2 * questions)
+        return Effort(7_000 + 2_200 * len(self.levels) + 19 * splits + 3 * questions, 0.45 * splits + 0.2 * questions)
 
     def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
-        columns = add_columns(graph, self.answers.features, outside.n_features, X)
+        padding = "" if outside.whole else add_beyond(graph)
+        columns = add_columns(graph, self.answers.features, outside.n_features, X, padding)
         turns = graph.add("Cast", [self._turns(graph, columns)], {"to": INT8})
         digits, chosen = self._digits()
         if self.n_votes > 1:
@@ -81,7 +82,7 @@ class RightTurns:
         sums = graph.add("MatMulInteger", [graph.constant(digits), turns, zero])
         if self.n_votes > 1:
             sums = graph.add("Reshape", [sums, graph.constant(np.array([digits.shape[0] * digits.shape[1], -1]))])
-        return without_more(graph, self._scores(graph, graph.add("Cast", [sums], {"to": DOUBLE})), 0)
+        return columns.cut(graph, self._scores(graph, graph.add("Cast", [sums], {"to": DOUBLE})), 0)
 
     def _turns(self, graph: Graph, columns: Columns) -> str:
         """Whether a row turns right at each split, level after level; then whether it has strange categories."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dualboost.export.codes import add_steps
-from dualboost.export.columns import Columns, add_columns, without_more
+from dualboost.export.columns import Columns, add_columns
 from dualboost.export.curves import Curve, finite_cuts
 from dualboost.export.graph import DOUBLE, Graph
 from dualboost.inspection.as_trees import step_tree
@@ -115,7 +115,7 @@ def _looked_up(graph: Graph, sides: Sequence[Sides], n_features: int, X: str) ->
     features = np.array([own.curve.feature for own in sides])
     columns = add_columns(graph, features, n_features, X)
     table, places, order = add_places(graph, sides, columns, _WIDE)
-    at = graph.add("Transpose", [without_more(graph, places, 1)], {"perm": [1, 0]})
+    at = graph.add("Transpose", [places], {"perm": [1, 0]})
     if order != sorted(order):
         at = graph.columns(at, np.argsort(order, kind="stable"))
     found = graph.add("Gather", [graph.constant(table), at], {"axis": 0})

@@ -11,7 +11,7 @@ import numpy as np
 from dualboost.export.abstaining import Abstaining, add_no_number
 from dualboost.export.bits import by_size, counted_trees
 from dualboost.export.blocks import ArraySums, add_block, add_blocks, add_rows
-from dualboost.export.columns import add_columns
+from dualboost.export.columns import add_beyond, add_columns
 from dualboost.export.curves import Curve, curves_and_trees
 from dualboost.export.efforts import Ranges, walking
 from dualboost.export.ensemble import tree_arrays
@@ -33,7 +33,7 @@ def add_votes(graph: Graph, votes: Sequence[PlainTrees], n_features: int) -> str
     sums = []
     if any(tables):
         used = np.unique([feature for own in tables for table in own for feature in table.features])
-        sums.append(add_curves(graph, tables, add_columns(graph, used, n_features)))
+        sums.append(add_curves(graph, tables, add_columns(graph, used, n_features, padding=add_beyond(graph))))
     turns = right_turns(small) if any(map(len, small)) else None
     if turns:
         sums.append(_Ways.of(small, turns, n_features).add(graph))
@@ -97,19 +97,27 @@ class _Ways:
         """As if no tree abstained from a missing value, and NaN for a strange category: so walks are shorter."""
         counting, walking = graph.branch(), graph.branch()
         decided = [replace(vote, missing=np.where(vote.abstains, RIGHT, vote.missing)) for vote in self.trees]
-        counted = self._in_blocks(counting, abstaining, missing)
+        counted = self._in_blocks(counting, rows, abstaining, missing)
         walked = _walked(walking, decided, self.n_features, doubtful=True)
         many = graph.add("GreaterOrEqual", [rows, graph.constant(np.array([self.ranges.counting]))])
         return graph.choose(many, (counting, counted), (walking, walked))
 
-    def _in_blocks(self, graph: Graph, abstaining: Abstaining, missing: str) -> str:
+    def _in_blocks(self, graph: Graph, rows: str, abstaining: Abstaining, missing: str) -> str:
         if not missing or self.blocks is self.turns:
             return add_blocks(graph, self.blocks, self.n_features)
         some, none = graph.branch(), graph.branch()
-        column = some.add("Unsqueeze", [abstaining.rows(some), some.constant(np.array([1]))])
-        harmless = some.add("Where", [column, some.constant(np.array(0.0)), "X"])
-        patchy = add_blocks(some, self.blocks, self.n_features, harmless)
+        patchy = self._without_missing(some, rows, abstaining)
         return graph.choose(missing, (some, patchy), (none, add_blocks(none, self.blocks, self.n_features)))
+
+    def _without_missing(self, graph: Graph, rows: str, abstaining: Abstaining) -> str:
+        """As if nothing was missing in any number of rows, and rows where something is were of zeros."""
+        column = graph.add("Unsqueeze", [abstaining.rows(graph), graph.constant(np.array([1]))])
+        harmless = graph.add("Where", [column, graph.constant(np.array(0.0)), "X"])
+        one, several = graph.branch(), graph.branch()
+        block = add_block(one, rows, self.blocks, self.n_features, harmless)
+        blocks = add_blocks(several, self.blocks, self.n_features, harmless)
+        fit = graph.add("LessOrEqual", [rows, graph.constant(np.array([self.blocks.block]))])
+        return graph.choose(fit, (one, block), (several, blocks))
 
     def _patched(self, graph: Graph, sums: str, abstaining: Abstaining, missing: str) -> str:
         """Rows from which trees may abstain are walked again."""

@@ -15,15 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualboost.export.blocks import Outside
-from dualboost.export.codes import Steps, add_steps
+from dualboost.export.codes import add_steps
 from dualboost.export.columns import BEYOND, Columns
 from dualboost.export.curves import Curve
-from dualboost.export.graph import INT64, Graph
+from dualboost.export.graph import INT64, ML, UINT64, Graph
 from dualboost.export.turning import BYTES, EIGHT, add_turned
 
 __all__ = ["ROWS", "Planes", "add_padding", "add_planes"]
 
 ROWS = 64  # in one word
+_WIDE = 8  # tables of a feature that are better looked up at once
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,17 @@ def add_planes(graph: Graph, columns: Columns, curves: Sequence[Curve], bits: Ma
     sums: list[tuple[int, int]] = []
     for longer in add_steps(graph, curves, columns):
         steps = longer._replace(at=columns.cut(graph, longer.at, 1))
-        rows, tables = [], []
-        for row, feature, codes in steps.own:
-            # No matter which bits a missing value has, where none can be missing.
-            known = bits[feature][np.minimum(codes, len(bits[feature]) - 1)]
-            for eight in range(-(-known.shape[1] // EIGHT)):
-                sums.append((feature, eight))
-                rows.append(row)
-                tables.append(_apart(known[:, eight * EIGHT : (eight + 1) * EIGHT]))
-        parted.append(_added(graph, steps.part(graph, np.array(rows)), np.array(tables)))
+        own = {feature: _tables(bits[feature], codes) for _, feature, codes in steps.own}
+        row_of = {feature: row for row, feature, _ in steps.own}
+        wide = [feature for feature, tables in own.items() if len(tables) >= _WIDE]
+        narrow = [feature for feature in own if feature not in wide]
+        for feature in wide:
+            parted.append(_added(graph, _looked_up(graph, steps.at, row_of[feature], own[feature]), len(own[feature])))
+        if narrow:
+            rows = np.repeat([row_of[feature] for feature in narrow], [len(own[feature]) for feature in narrow])
+            found = steps.part(graph, rows).add_found(graph, np.concatenate([own[feature] for feature in narrow]))
+            parted.append(_added(graph, found, len(rows)))
+        sums += [(feature, eight) for feature in [*wide, *narrow] for eight in range(len(own[feature]))]
     eights = graph.add("Reshape", [graph.stacked(parted), graph.constant(np.array([1, len(sums), EIGHT, -1]))])
     by_eight = graph.add("Transpose", [eights], {"perm": [0, 2, 1, 3]})
     cube = graph.add("Reshape", [by_eight, graph.constant(np.array([1, 2, 2, 2, -1]))])
@@ -71,14 +74,24 @@ def add_planes(graph: Graph, columns: Columns, curves: Sequence[Curve], bits: Ma
     return Planes(planes, sums)
 
 
-def _apart(bits: np.ndarray) -> np.ndarray:
-    """Up to eight bits of each code, a byte apart."""
-    return bits.astype(np.uint64) @ (np.uint64(1) << (EIGHT * np.arange(bits.shape[1], dtype=np.uint64)))
+def _tables(bits: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Of each place in a table of codes their bits, eight in a number and a byte apart; a row for every eight."""
+    # No matter which bits a missing value has, where none can be missing.
+    known = bits[np.minimum(codes, len(bits) - 1)].astype(np.uint64)
+    eights = [known[:, first : first + EIGHT] for first in range(0, known.shape[1], EIGHT)]
+    return np.array([own @ (np.uint64(1) << (EIGHT * np.arange(own.shape[1], dtype=np.uint64))) for own in eights])
 
 
-def _added(graph: Graph, steps: Steps, tables: np.ndarray) -> str:
-    """The bits of eight rows in a number, for each table."""
-    found = steps.add_found(graph, tables)
-    apart = graph.add("Reshape", [found, graph.constant(np.array([len(tables), EIGHT, -1]))])
+def _looked_up(graph: Graph, at: str, row: int, tables: np.ndarray) -> str:
+    """The columns of many tables at the places of one feature."""
+    places = graph.add("Gather", [at, graph.constant(np.array(row))], {"axis": 0})
+    chosen = graph.add("Cast", [places], {"to": INT64})
+    found = graph.add("ArrayFeatureExtractor", [graph.constant(tables.view(np.int64)), chosen], domain=ML)
+    return graph.add("Cast", [found], {"to": UINT64})
+
+
+def _added(graph: Graph, found: str, count: int) -> str:
+    """The bits of eight rows in a number, for so many tables."""
+    apart = graph.add("Reshape", [found, graph.constant(np.array([count, EIGHT, -1]))])
     places = np.uint64(1) << np.arange(EIGHT, dtype=np.uint64)
     return graph.add("MatMul", [graph.constant(places[None, :]), apart])

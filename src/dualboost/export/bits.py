@@ -78,7 +78,10 @@ class CountedTrees:
         digits = graph.add("Cast", [self.digits.add(graph, columns)], {"to": UINT64})
         numbers = _numbers(graph, digits, len(self.tables), "" if outside.whole else outside.rows)
         found = graph.add("GatherElements", [graph.constant(self.tables), numbers], {"axis": 1})
-        sums = graph.add("MatMul", [graph.constant(self.votes), found])
+        if self.n_votes == 1 and outside.whole:  # a product is slower for many rows, a sum much slower for a few
+            sums = graph.add("ReduceSum", [found, graph.constant(np.array([0]))], {"keepdims": 1})
+        else:
+            sums = graph.add("MatMul", [graph.constant(self.votes), found])
         return graph.add("Transpose", [sums], {"perm": [1, 0]})
 
 

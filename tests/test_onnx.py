@@ -114,6 +114,18 @@ def test_a_link_of_pieces():
     assert_same(several, rows)
 
 
+@pytest.mark.parametrize("points", [2, 128, 129, 700])
+def test_a_link_of_any_number_of_pieces(points):
+    """A few cuts are compared with every score; more are looked up, or walked for a few rows."""
+    rng = np.random.default_rng(points)
+    model = margin().fit(X, Y)
+    votes = model.decision_function(X)
+    places = np.sort(np.append(rng.uniform(votes.min(), votes.max(), points - 1), 0.0))
+    model.link_ = Steps(places, 0.5 + 0.4 * np.tanh(places))
+    for rows in (X[:1], X[:40], np.tile(X, (8, 1))):
+        assert_same(model, rows)
+
+
 def test_a_slope_near_one_is_not_left_out():
     model = margin().fit(X, Y)
     model.link_ = Sigmoid(1 + 1e-8)

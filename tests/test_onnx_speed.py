@@ -296,6 +296,26 @@ def test_votes_of_which_some_have_no_trees(rows, kinds):
 
 
 @pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("most", [64, 100, 193, 256, 640])
+@pytest.mark.parametrize("lost", [False, True])
+def test_blocks_of_any_size(most, lost, monkeypatch):
+    """Blocks are whole words, and not a power of two of them: all rows have their place, in one or in several."""
+    for kind in (RightTurns, CountedTrees):
+        monkeypatch.setattr(kind, "block", most)
+    rng = np.random.default_rng(most)
+    trees = PlainTrees.of([random_tree(rng, 3, 4) for _ in range(12)])
+    table = rng.integers(-4, 5, (4 * most + 1, 4)).astype(float)
+    graph = Graph()
+    graph.call(add_votes(graph, [trees], 4), "score")
+    model = graph.model(4, {"score": ("DOUBLE", [None, 1])}, {})
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for rows in (5, 63, 64, 65, most, most + 1, 2 * most, 2 * most + 1, 3 * most + 64, 4 * most + 1):
+        part = np.where(rng.random((rows, 4)) < 0.02, np.nan, table[:rows]) if lost else table[:rows]
+        (found,) = session.run(None, {"X": part})
+        np.testing.assert_allclose(found.ravel(), trees.scores(part), rtol=0, atol=1e-12, err_msg=f"{rows} rows")
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("rows", [5, 200, MANY, 3 * MANY + 5])
 def test_missing_values_in_columns_that_no_tree_looks_at(rows):
     """They change nothing, and harm nothing; nor do they hide those in other columns."""

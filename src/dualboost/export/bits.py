@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualboost.export.blocks import Outside
+from dualboost.export.blocks import ROWS, Outside
 from dualboost.export.columns import add_columns
 from dualboost.export.efforts import Effort
 from dualboost.export.functions import Circuit, Function, Functions
 from dualboost.export.graph import INT32, UINT8, UINT64, Graph
 from dualboost.export.leaf_numbers import DIGITS, Tree, numbered
-from dualboost.export.planes import ROWS, add_padding
+from dualboost.export.planes import add_padding
 from dualboost.export.questions import Questions
 from dualboost.export.turning import BITS, add_turned
 from dualboost.inspection.trees import PlainTrees

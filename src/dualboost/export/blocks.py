@@ -9,7 +9,10 @@ import numpy as np
 
 from dualboost.export.graph import INT64, Graph
 
-__all__ = ["ArraySums", "Outside", "add_block", "add_blocks", "add_rows"]
+__all__ = ["ROWS", "ArraySums", "Outside", "add_block", "add_blocks", "add_rows"]
+
+
+ROWS = 64  # in a word
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class _Blocks:
         def parts(rows: str, size: str) -> str:
             return graph.add("Div", [graph.add("Sub", [graph.add("Add", [rows, size]), one]), size])
 
-        one, word, four = (graph.constant(np.array([number])) for number in (1, 64, 4))
+        one, word, four = (graph.constant(np.array([number])) for number in (1, ROWS, 4))
         rows = add_rows(graph)
         words = parts(parts(rows, parts(rows, graph.constant(np.array([most])))), word)
         of_four = graph.add("Equal", [graph.add("Mod", [words, four]), graph.constant(np.array([0]))])

@@ -10,12 +10,12 @@ import numpy as np
 
 from dualboost.export.ensemble import TreeArrays
 
-__all__ = ["BOOL", "DOUBLE", "INT8", "INT32", "INT64", "ML", "UINT8", "UINT64", "Graph", "require_onnx"]
+__all__ = ["BOOL", "DOUBLE", "INT8", "INT32", "INT64", "UINT8", "UINT64", "Graph", "require_onnx"]
 
 UINT8, INT8, INT32, INT64, BOOL, DOUBLE, UINT64 = 2, 3, 6, 7, 9, 11, 13  # the numbers of these kinds in ONNX
 
-ML = "ai.onnx.ml"
-_OPSETS = {"": 18, ML: 5}
+_ML = "ai.onnx.ml"
+_OPSETS = {"": 18, _ML: 5}
 _IR = 10  # of the same age as the operators
 _LARGE = 1024  # bytes
 
@@ -83,10 +83,13 @@ class Graph:
         """Some results one after the other."""
         return names[0] if len(names) == 1 else self.add("Concat", names, {"axis": axis})
 
-    def columns(self, table: str, places: np.ndarray) -> str:
-        """Some columns of a table of doubles, 32-bit or 64-bit numbers, in this order. Of all operators that choose,
-        onnxruntime takes the least time for a number with this one, and most others for a short run of them."""
-        return self.add("ArrayFeatureExtractor", [table, self.constant(places.astype(np.int64))], domain=ML)
+    def columns(self, table: str, places: np.ndarray | str) -> str:
+        """The columns of a table of doubles, 32-bit or 64-bit numbers, at these places, or at 64-bit ones in the graph.
+
+        Of all operators that choose, this is the one that onnxruntime has without a division for each number or row.
+        """
+        at = places if isinstance(places, str) else self.constant(places.astype(np.int64))
+        return self.add("ArrayFeatureExtractor", [table, at], domain=_ML)
 
     def call(self, name: str, output: str) -> None:
         """Give a result the name of an output."""
@@ -114,7 +117,7 @@ class Graph:
             "leaf_targetids": arrays.leaf_targets.tolist(),
             "leaf_weights": tensor(arrays.leaf_weights.astype(np.float64), "weights"),
         }
-        return self.add("TreeEnsemble", [X], attributes, ML)
+        return self.add("TreeEnsemble", [X], attributes, _ML)
 
     def name(self, kind: str) -> str:
         """A name that nothing else has."""

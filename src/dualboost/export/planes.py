@@ -14,16 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualboost.export.blocks import Outside
+from dualboost.export.blocks import ROWS, Outside
 from dualboost.export.codes import add_steps
 from dualboost.export.columns import BEYOND, Columns
 from dualboost.export.curves import Curve
-from dualboost.export.graph import INT64, ML, UINT64, Graph
+from dualboost.export.graph import INT64, UINT64, Graph
 from dualboost.export.turning import BYTES, EIGHT, add_turned
 
-__all__ = ["ROWS", "Planes", "add_padding", "add_planes"]
+__all__ = ["Planes", "add_padding", "add_planes"]
 
-ROWS = 64  # in one word
 _WIDE = 8  # tables of a feature that are better looked up at once
 
 
@@ -85,8 +84,7 @@ def _tables(bits: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def _looked_up(graph: Graph, at: str, row: int, tables: np.ndarray) -> str:
     """The columns of many tables at the places of one feature."""
     places = graph.add("Gather", [at, graph.constant(np.array(row))], {"axis": 0})
-    chosen = graph.add("Cast", [places], {"to": INT64})
-    found = graph.add("ArrayFeatureExtractor", [graph.constant(tables.view(np.int64)), chosen], domain=ML)
+    found = graph.columns(graph.constant(tables.view(np.int64)), graph.add("Cast", [places], {"to": INT64}))
     return graph.add("Cast", [found], {"to": UINT64})
 
 

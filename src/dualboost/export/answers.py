@@ -16,8 +16,9 @@ from dualboost.inspection.trees import RIGHT, PlainTrees
 __all__ = ["Answers"]
 
 _AT_ONCE = 4  # thresholds that a column is compared with
-_WIDTHS = (8, 16, 32, 48, 64, 96, 128)  # rules that are looked up at once, where...
-_FINDING = 40  # ...finding a place takes as long as so many answers
+_WIDTHS = range(8, 136, 8)  # rules that are looked up at once, where...
+_FINDING = 40  # ...finding a place takes as long as so many answers...
+_WIDTH = 80  # ...and another width
 
 Threshold = tuple[int, float, bool]  # feature, threshold, and whether missing values go right
 
@@ -49,7 +50,8 @@ class Answers:
         return [own.curve.feature for own in self.sides if own.table[:, own.strange].any()]
 
     def __len__(self) -> int:
-        return _AT_ONCE * len(self.thresholds) + self._wide * sum(_parts(own, self._wide) for own in self.sides)
+        looked_up = sum(wide * _parts(own, wide) for own, wide in zip(self.sides, self._widths, strict=True))
+        return _AT_ONCE * len(self.thresholds) + looked_up
 
     def question(self, trees: PlainTrees, node: int) -> Hashable:
         """What a split asks."""
@@ -62,26 +64,28 @@ class Answers:
         rows: dict[Hashable, int] = {
             key: k * _AT_ONCE + j for k, own in enumerate(self.thresholds) for j, key in enumerate(own)
         }
-        if self.sides:
-            table, order = self._looked_up(graph, columns)
-            tables.append(table)
-            for k, own in enumerate(self.sides):
-                parts = len(self.thresholds) * _AT_ONCE + self._wide * np.flatnonzero(np.array(order) == k)
+        first = len(self.thresholds) * _AT_ONCE
+        found = add_places(graph, self.sides, columns, self._widths) if self.sides else {}
+        for wide, (table, places, order) in found.items():
+            right = graph.add("Gather", [graph.constant(table.astype(bool)), places], {"axis": 0})
+            turned = graph.add("Transpose", [right], {"perm": [0, 2, 1]})
+            tables.append(graph.add("Reshape", [turned, graph.constant(np.array([len(order) * wide, -1]))]))
+            for k in {*order}:
+                own, parts = self.sides[k], first + wide * np.flatnonzero(np.array(order) == k)
                 for key, column in [*own.column.items(), (own.curve.feature, own.strange)]:
-                    rows[key] = int(parts[column // self._wide]) + column % self._wide
+                    rows[key] = int(parts[column // wide]) + column % wide
+            first += len(order) * wide
         return graph.stacked(tables), rows
 
     @property
-    def _wide(self) -> int:
-        """How many rules are looked up at once."""
-        return min(_WIDTHS, key=lambda wide: (wide + _FINDING) * sum(_parts(own, wide) for own in self.sides))
-
-    def _looked_up(self, graph: Graph, columns: Columns) -> tuple[str, list[int]]:
-        """A row a rule; and whose rules they are, so many at once."""
-        table, places, order = add_places(graph, self.sides, columns, self._wide)
-        right = graph.constant(table.astype(bool))
-        found = graph.add("Transpose", [graph.add("Gather", [right, places], {"axis": 0})], {"perm": [0, 2, 1]})
-        return graph.add("Reshape", [found, graph.constant(np.array([len(order) * self._wide, -1]))]), order
+    def _widths(self) -> list[int]:
+        """How many rules on each column are looked up at once: one width for columns of a few, another for the rest."""
+        counts = [own.table.shape[1] for own in self.sides]
+        few = [0, *sorted({*counts})[:-1]]
+        split = min(
+            few, key=lambda most: sum(_effort([n for n in counts if (n <= most) == own]) for own in (False, True))
+        )
+        return [_width([n for n in counts if (n <= split) == (own <= split)]) for own in counts]
 
 
 def _threshold(trees: PlainTrees, node: int) -> Threshold:
@@ -91,6 +95,19 @@ def _threshold(trees: PlainTrees, node: int) -> Threshold:
 def _parts(own: Sides, wide: int) -> int:
     """In how many parts the rules are looked up."""
     return -(-own.table.shape[1] // wide)
+
+
+def _cost(counts: Sequence[int], wide: int) -> int:
+    return (wide + _FINDING) * sum(-(-count // wide) for count in counts)
+
+
+def _width(counts: Sequence[int]) -> int:
+    """The best one for columns of so many rules."""
+    return min(_WIDTHS, key=lambda wide: _cost(counts, wide))
+
+
+def _effort(counts: Sequence[int]) -> int:
+    return _WIDTH + _cost(counts, _width(counts)) if counts else 0
 
 
 def _compared(graph: Graph, columns: Columns, parts: Sequence[Sequence[Threshold]]) -> str:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from dualboost.export.codes import add_steps
+from dualboost.export.codes import Steps, add_steps
 from dualboost.export.columns import Columns, add_columns
 from dualboost.export.curves import Curve, finite_cuts
 from dualboost.export.graph import DOUBLE, Graph
 from dualboost.inspection.as_trees import step_tree
 from dualboost.inspection.trees import ABSTAIN, RIGHT, PlainTrees, Rule
 
-__all__ = ["Sides", "add_places", "add_sides", "all_sides", "rule_key"]
+__all__ = ["Places", "Sides", "add_places", "add_sides", "all_sides", "rule_key"]
 
 _WIDE = 16  # rules that are looked up at once
 
@@ -63,25 +64,39 @@ def rule_key(rule: Rule) -> bytes:
     return b"%d " % rule.feature + rule.cuts.tobytes() + rule.sides.tobytes()
 
 
-def add_places(graph: Graph, sides: Sequence[Sides], columns: Columns, wide: int) -> tuple[np.ndarray, str, list[int]]:
-    """The tables of all sides in parts of so many columns each, as one table; in which of its rows the rows of X are,
-    for each part; and whose part it is. The parts of each are in their order."""
-    features = np.array([own.curve.feature for own in sides])
+class Places(NamedTuple):
+    """Tables of sides in parts of as many columns each, as one table."""
+
+    table: np.ndarray
+    at: str
+    """In which of its rows the rows of X are, for each part."""
+    order: list[int]
+    """Whose part it is; the parts of each are in their order."""
+
+
+def add_places(graph: Graph, sides: Sequence[Sides], columns: Columns, widths: Sequence[int]) -> dict[int, Places]:
+    """The parts of all sides, each as wide as it is given, by their width."""
+    found = add_steps(graph, [own.curve for own in sides], columns)
+    return {wide: _of_width(graph, sides, found, wide, widths) for wide in sorted({*widths})}
+
+
+def _of_width(graph: Graph, sides: Sequence[Sides], found: Sequence[Steps], wide: int, widths: Sequence[int]) -> Places:
+    number = {own.curve.feature: k for k, own in enumerate(sides) if widths[k] == wide}
     tables: list[np.ndarray] = []
     places: list[str] = []
     order: list[int] = []
-    for steps in add_steps(graph, [own.curve for own in sides], columns):
+    for steps in found:
         rows, starts = [], []
         for row, feature, codes in steps.own:
-            own = int(np.searchsorted(features, feature))
-            for part in _parts(sides[own].table[codes], wide):
+            for part in _parts(sides[number[feature]].table[codes], wide) if feature in number else ():
                 rows.append(row)
                 starts.append(sum(map(len, tables)))
                 tables.append(part)
-                order.append(own)
-        start = graph.constant(np.array(starts, dtype=np.int32)[:, None])
-        places.append(graph.add("Add", [steps.part(graph, np.array(rows)).at, start]))
-    return np.concatenate(tables), graph.stacked(places), order
+                order.append(number[feature])
+        if rows:
+            start = graph.constant(np.array(starts, dtype=np.int32)[:, None])
+            places.append(graph.add("Add", [steps.part(graph, np.array(rows)).at, start]))
+    return Places(np.concatenate(tables), graph.stacked(places), order)
 
 
 def _parts(table: np.ndarray, wide: int) -> list[np.ndarray]:
@@ -114,7 +129,7 @@ def _looked_up(graph: Graph, sides: Sequence[Sides], n_features: int, X: str) ->
     """The new columns of X."""
     features = np.array([own.curve.feature for own in sides])
     columns = add_columns(graph, features, n_features, X)
-    table, places, order = add_places(graph, sides, columns, _WIDE)
+    table, places, order = add_places(graph, sides, columns, [_WIDE] * len(sides))[_WIDE]
     at = graph.add("Transpose", [places], {"perm": [1, 0]})
     if order != sorted(order):
         at = graph.columns(at, np.argsort(order, kind="stable"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -77,15 +78,13 @@ class Answers:
             first += len(order) * wide
         return graph.stacked(tables), rows
 
-    @property
+    @cached_property
     def _widths(self) -> list[int]:
         """How many rules on each column are looked up at once: one width for columns of a few, another for the rest."""
-        counts = [own.table.shape[1] for own in self.sides]
-        few = [0, *sorted({*counts})[:-1]]
-        split = min(
-            few, key=lambda most: sum(_effort([n for n in counts if (n <= most) == own]) for own in (False, True))
-        )
-        return [_width([n for n in counts if (n <= split) == (own <= split)]) for own in counts]
+        counts = np.array([own.table.shape[1] for own in self.sides])
+        most = min((0, *_WIDTHS), key=lambda most: _effort(counts[counts <= most]) + _effort(counts[counts > most]))
+        few = counts <= most
+        return [_width(counts[few == own]) for own in few]
 
 
 def _threshold(trees: PlainTrees, node: int) -> Threshold:
@@ -97,17 +96,17 @@ def _parts(own: Sides, wide: int) -> int:
     return -(-own.table.shape[1] // wide)
 
 
-def _cost(counts: Sequence[int], wide: int) -> int:
-    return (wide + _FINDING) * sum(-(-count // wide) for count in counts)
+def _cost(counts: np.ndarray, wide: int) -> int:
+    return (wide + _FINDING) * int((-(-counts // wide)).sum())
 
 
-def _width(counts: Sequence[int]) -> int:
+def _width(counts: np.ndarray) -> int:
     """The best one for columns of so many rules."""
     return min(_WIDTHS, key=lambda wide: _cost(counts, wide))
 
 
-def _effort(counts: Sequence[int]) -> int:
-    return _WIDTH + _cost(counts, _width(counts)) if counts else 0
+def _effort(counts: np.ndarray) -> int:
+    return _WIDTH + _cost(counts, _width(counts)) if len(counts) else 0
 
 
 def _compared(graph: Graph, columns: Columns, parts: Sequence[Sequence[Threshold]]) -> str:

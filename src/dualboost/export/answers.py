@@ -51,8 +51,12 @@ class Answers:
         return [own.curve.feature for own in self.sides if own.table[:, own.strange].any()]
 
     def __len__(self) -> int:
-        looked_up = sum(wide * _parts(own, wide) for own, wide in zip(self.sides, self._widths, strict=True))
-        return _AT_ONCE * len(self.thresholds) + looked_up
+        return _AT_ONCE * len(self.thresholds) + self.looked_up
+
+    @property
+    def looked_up(self) -> int:
+        """Of all questions those that a table answers."""
+        return sum(wide * _parts(own, wide) for own, wide in zip(self.sides, self._widths, strict=True))
 
     def question(self, trees: PlainTrees, node: int) -> Hashable:
         """What a split asks."""

@@ -67,7 +67,7 @@ class CountedTrees:
     @property
     def effort(self) -> Effort:
         asked = len(self.digits.asked)
-        codes = 6 * len(self.features) + 2.6 * self.digits.questions.eights
+        codes = 6 * len(self.features) + 2.1 * self.digits.questions.eights
         each = codes + 0.06 * self._choices + 0.03 * asked + 2.6 * len(self.tables)
         half_a_word = ROWS / 2 * each  # the last one is worked out for rows that are not there, too
         return Effort(45_000 + 4_700 * len(self.digits.levels) + 3 * asked + half_a_word, each)

@@ -9,7 +9,7 @@ Tables of planes have a word of 64 rows a row, and a plane a column. With n word
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,10 @@ class Planes:
     sums: list[tuple[int, int]]
     """Whose bits each sum has: a feature, and which eight of them. Column s + j len(sums) is the j-th bit of sum s."""
 
+    @property
+    def width(self) -> int:
+        return EIGHT * len(self.sums)
+
     def column(self, feature: int, bit: int) -> int:
         return self.sums.index((feature, bit // EIGHT)) + bit % EIGHT * len(self.sums)
 
@@ -49,7 +53,8 @@ def add_padding(outside: Outside) -> str:
 
 
 def add_planes(graph: Graph, columns: Columns, curves: Sequence[Curve], bits: Mapping[int, np.ndarray]) -> Planes:
-    """The planes of all bits of the codes that curves give: a row a code, a column a bit. X has this padding."""
+    """The planes of all bits of the codes that curves give: a row a code, a column a bit."""
+    curves = [curve for curve in curves if curve.feature in bits]
     parted: list[str] = []
     sums: list[tuple[int, int]] = []
     for longer in add_steps(graph, curves, columns):
@@ -58,14 +63,16 @@ def add_planes(graph: Graph, columns: Columns, curves: Sequence[Curve], bits: Ma
         row_of = {feature: row for row, feature, _ in steps.own}
         wide = [feature for feature, tables in own.items() if len(tables) >= _WIDE]
         narrow = [feature for feature in own if feature not in wide]
-        for feature in wide:
-            parted.append(_added(graph, _looked_up(graph, steps.at, row_of[feature], own[feature]), len(own[feature])))
+        if wide:
+            each = _looked_up(graph, steps.at, [(row_of[feature], own[feature]) for feature in wide])
+            parted += [_added(graph, found, len(own[feature])) for found, feature in zip(each, wide, strict=True)]
         if narrow:
             rows = np.repeat([row_of[feature] for feature in narrow], [len(own[feature]) for feature in narrow])
             found = steps.part(graph, rows).add_found(graph, np.concatenate([own[feature] for feature in narrow]))
             parted.append(_added(graph, found, len(rows)))
         sums += [(feature, eight) for feature in [*wide, *narrow] for eight in range(len(own[feature]))]
-    eights = graph.add("Reshape", [graph.stacked(parted), graph.constant(np.array([1, len(sums), EIGHT, -1]))])
+    words = graph.add("Cast", [graph.stacked(parted)], {"to": UINT64})
+    eights = graph.add("Reshape", [words, graph.constant(np.array([1, len(sums), EIGHT, -1]))])
     by_eight = graph.add("Transpose", [eights], {"perm": [0, 2, 1, 3]})
     cube = graph.add("Reshape", [by_eight, graph.constant(np.array([1, 2, 2, 2, -1]))])
     turned = graph.add("Reshape", [add_turned(graph, cube, BYTES), graph.constant(np.array([EIGHT * len(sums), -1]))])
@@ -78,18 +85,20 @@ def _tables(bits: np.ndarray, codes: np.ndarray) -> np.ndarray:
     # No matter which bits a missing value has, where none can be missing.
     known = bits[np.minimum(codes, len(bits) - 1)].astype(np.uint64)
     eights = [known[:, first : first + EIGHT] for first in range(0, known.shape[1], EIGHT)]
-    return np.array([own @ (np.uint64(1) << (EIGHT * np.arange(own.shape[1], dtype=np.uint64))) for own in eights])
+    apart = [np.uint64(1) << (EIGHT * np.arange(own.shape[1], dtype=np.uint64)) for own in eights]
+    return np.array([own @ places for own, places in zip(eights, apart, strict=True)]).view(np.int64)
 
 
-def _looked_up(graph: Graph, at: str, row: int, tables: np.ndarray) -> str:
-    """The columns of many tables at the places of one feature."""
-    places = graph.add("Gather", [at, graph.constant(np.array(row))], {"axis": 0})
-    found = graph.columns(graph.constant(tables.view(np.int64)), graph.add("Cast", [places], {"to": INT64}))
-    return graph.add("Cast", [found], {"to": UINT64})
+def _looked_up(graph: Graph, at: str, wide: Sequence[tuple[int, np.ndarray]]) -> Iterator[str]:
+    """Of some features, given by their rows, the columns of many tables each."""
+    rows = graph.constant(np.array([row for row, _ in wide]))
+    places = graph.add("Cast", [graph.add("Gather", [at, rows], {"axis": 0})], {"to": INT64})
+    each = graph.split(places, 0, len(wide)) if len(wide) > 1 else [places]
+    for own, (_, tables) in zip(each, wide, strict=True):
+        yield graph.columns(graph.constant(tables), own)
 
 
 def _added(graph: Graph, found: str, count: int) -> str:
     """The bits of eight rows in a number, for so many tables."""
     apart = graph.add("Reshape", [found, graph.constant(np.array([count, EIGHT, -1]))])
-    places = np.uint64(1) << np.arange(EIGHT, dtype=np.uint64)
-    return graph.add("MatMul", [graph.constant(places[None, :]), apart])
+    return graph.add("MatMul", [graph.constant(1 << np.arange(EIGHT)[None, :]), apart])

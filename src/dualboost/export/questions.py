@@ -20,7 +20,7 @@ from dualboost.export.columns import Columns
 from dualboost.export.curves import Curve, finite_cuts
 from dualboost.export.graph import Graph
 from dualboost.export.ladders import Ladder, add_rungs, ladders
-from dualboost.export.planes import add_planes
+from dualboost.export.planes import Planes, add_planes
 from dualboost.export.turning import EIGHT
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees, Rule
 
@@ -88,41 +88,59 @@ class Questions:
 
     def add(self, graph: Graph, columns: Columns, asked: Sequence[Rungs]) -> tuple[str, np.ndarray]:
         """A table with a word for each 64 rows of X, and the column in it of each that is asked."""
-        plain = [_without_always(own) or (self.never,) for own in asked]
-        needed = sorted({self.never, *(rung for own in plain for rung in own)})
-        place: dict[Rungs, int] = {(rung,): column for column, rung in enumerate(needed)}
-        tables = {self._add_rungs(graph, columns, needed): 0}  # and where their columns begin
-        (rungs,) = tables
-        several = sorted({own for own in plain if len(own) > 1}, key=lambda own: (len(own), own))
+        asked = [own or (self.never,) for own in asked]
+        feature_of = {rung: feature for feature in self.listed for rung in self.places[feature]}
+        looked_up: dict[int, list[Rungs]] = {}
+        climbed: list[Rungs] = []
+        for own in asked:
+            feature = feature_of.get(self._plain(own)[0])
+            (climbed if feature is None else looked_up.setdefault(feature, [])).append(own)
+        bits = {feature: self._answers(feature, own) for feature, own in looked_up.items()}
+        planes = add_planes(graph, columns, self.curves, self._digits | bits)
+        tables = {planes.name: planes.width} if looked_up else {}
+        place = {own: planes.column(feature, k) for feature in looked_up for k, own in enumerate(looked_up[feature])}
+        for name, found in self._add_climbed(graph, planes, climbed) if climbed else ():
+            place |= {own: sum(tables.values()) + k for k, own in enumerate(found)}
+            tables[name] = len(found)
+        return graph.stacked([*tables], axis=1), np.array([place[own] for own in asked])
+
+    def _plain(self, own: Rungs) -> Rungs:
+        """The other way round where every code reaches one of them."""
+        return tuple(rung for rung in own if rung != ALWAYS) or (self.never,)
+
+    def _answers(self, feature: int, asked: Sequence[Rungs]) -> np.ndarray:
+        """Of a column whose answers are looked up, those that are asked: a row a code."""
+        places = [self.places[feature].index(self._plain(own)[0]) for own in asked]
+        return self.listed[feature][:, places] ^ np.array([ALWAYS in own for own in asked])
+
+    def _add_climbed(self, graph: Graph, planes: Planes, asked: Sequence[Rungs]) -> Iterator[tuple[str, list[Rungs]]]:
+        """Tables of what is asked of ladders, and what each of their columns is."""
+        plain = {own: self._plain(own) for own in asked}
+        needed = sorted({rung for own in plain.values() for rung in own})
+        codes = [(f, rung - own.start) for rung in needed for f, own in self.places.items() if rung in own]
+        rungs = add_rungs(graph, planes, self.ladders, codes)
+        tables: dict[str, list[Rungs]] = {rungs: [(rung,) for rung in needed]}
+        place = {rung: column for column, rung in enumerate(needed)}
+        several = sorted({own for own in plain.values() if len(own) > 1}, key=lambda own: (len(own), own))
         for _, alike in groupby(several, key=len):
             group = list(alike)
-            tables[_opposed(graph, rungs, np.array([[place[(rung,)] for rung in own] for own in group]))] = len(place)
-            place |= {own: len(place) + k for k, own in enumerate(group)}
-        places = np.array([place[own] for own in plain])
-        turned = np.array([ALWAYS in own for own in asked])
-        chosen, number = np.unique(places[turned], return_inverse=True)
-        places[turned] = len(place) + number
-        return graph.stacked([*tables, *_turned(graph, tables, chosen)], axis=1), places
-
-    def _add_rungs(self, graph: Graph, columns: Columns, needed: Sequence[int]) -> str:
-        """Those that are needed, in their order: the ones of ladders, then answers that are looked up."""
-        planes = add_planes(graph, columns, self.curves, self._bits)
-        climbed: list[tuple[int, int]] = []
-        looked_up: list[tuple[int, int]] = []
-        for feature, own in self.places.items():
-            rungs = [(feature, rung - own.start) for rung in needed if rung in own]
-            (looked_up if feature in self.listed else climbed).extend(rungs)
-        found = [add_rungs(graph, planes, self.ladders, climbed)] if climbed else []
-        if looked_up:
-            places = np.array([planes.column(feature, bit) for feature, bit in looked_up])
-            found.append(graph.columns(planes.name, places))
-        return graph.stacked(found, axis=1)
+            tables[_opposed(graph, rungs, np.array([[place[rung] for rung in own] for own in group]))] = group
+        yield from tables.items()
+        turned = {plain[own]: own for own in asked if ALWAYS in own}
+        for table, group in tables.items():
+            places = [k for k, own in enumerate(group) if own in turned]
+            if places:
+                name = graph.add("BitwiseNot", [graph.columns(table, np.array(places))])
+                yield name, [turned[group[k]] for k in places]
 
     @property
     def _bits(self) -> dict[int, np.ndarray]:
-        """What is looked up for each code of a column: all answers, or its binary digits."""
-        digits = {feature: ladder.digits for ladder in self.ladders for feature in ladder.features}
-        return digits | self.listed
+        """What can be looked up for each code of a column: all answers, or its binary digits."""
+        return self._digits | self.listed
+
+    @property
+    def _digits(self) -> dict[int, np.ndarray]:
+        return {feature: ladder.digits for ladder in self.ladders for feature in ladder.features}
 
 
 def question(vote: PlainTrees, node: int) -> tuple[Key, Rule]:
@@ -171,7 +189,7 @@ def _answers(curve: Curve, rules: Mapping[Key, Rule]) -> dict[Key, np.ndarray]:
     answers = {key: _right(curve, rule) for key, rule in own.items()}
     strange = np.any([rule.of([*curve.cuts, np.inf]) == ABSTAIN for rule in own.values()], axis=0)
     if strange.any():
-        answers[_strange(curve.feature)] = np.append(strange, [False] * curve.lost)
+        answers[_strange(curve.feature)] = np.append(strange, np.zeros(int(curve.lost), dtype=bool))
     return answers
 
 
@@ -203,18 +221,6 @@ def _changes(right: np.ndarray, own: range) -> Rungs:
     """The rungs with which the right side begins or ends."""
     changes = np.flatnonzero(np.diff(right, prepend=False))
     return tuple(np.where(changes > 0, own.start + changes, ALWAYS).tolist())
-
-
-def _without_always(rungs: Rungs) -> Rungs:
-    return tuple(rung for rung in rungs if rung != ALWAYS)
-
-
-def _turned(graph: Graph, tables: Mapping[str, int], places: np.ndarray) -> Iterator[str]:
-    """The columns at these ascending places, the other way round."""
-    parts = np.split(places, np.searchsorted(places, [*tables.values()][1:]))
-    for (table, begin), own in zip(tables.items(), parts, strict=True):
-        if len(own):
-            yield graph.add("BitwiseNot", [graph.columns(table, own - begin)])
 
 
 def _opposed(graph: Graph, rungs: str, places: np.ndarray) -> str:

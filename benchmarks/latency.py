@@ -4,7 +4,7 @@ Each model is fitted, written, loaded in turn; one value in twenty is missing, o
 No two calls in a row have the same rows: a processor learns the turns of a few rows by heart, and walks them faster
 than any that come anew. Loading and single rows are medians of many calls in wall time; the ONNX columns are ratios to
 our own time in the same short turn, with as many threads each, so below 1 ONNX is faster: CPU time of one thread, and
-in the last column wall time with all cores, of the fastest calls, for which all cores were free. Six minutes.
+in the last column wall time with all cores, of the fastest calls, for which all cores were free. Eight minutes.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def onnx_ratio(model, X: np.ndarray, rows: int, threads: int = 1) -> str:
         run = runner(model, threads)  # anew: two threads of onnxruntime may have a good or a bad start
         if run is None:
             return "-"
-        seconds(run, theirs, 2, clock)
+        seconds(run, theirs, n, clock)  # its threads and its memory take some calls to settle
         own = of_calls(seconds(model.predict_proba, ours, n, clock))
         ratios.append(of_calls(seconds(run, theirs, n, clock)) / own)
     return f"{median(ratios):.2f}"

@@ -12,6 +12,7 @@ import reference
 from dualboost import kernels
 from dualboost.losses import SoftMargin
 from dualboost.master import EdgeProgram, L1Ball, descend, entropy_projection, l1_quadratic, nonnegative_quadratic
+from dualboost.master.linear import Kinds
 from dualboost.master.lists import read_lists
 from dualboost.rows import Rows
 from dualboost.sets import Capped, Simplex
@@ -171,3 +172,32 @@ def test_a_list_without_memory_is_an_error_of_memory():
         raise RuntimeError("Could not allocate list object!")
     with pytest.raises(RuntimeError, match="something else"), read_lists():
         raise RuntimeError("something else")
+
+
+# ---- kinds of rows --------------------------------------------------------------------------------------------------
+
+
+def column_of(rng: np.random.Generator, kind: str, m: int) -> np.ndarray:
+    values = {"votes": [-1.0, 1.0], "abstaining": [-1.0, 0.0, 1.0], "few": [-0.5, 0.25, 0.5, 1.0], "large": [-3.0, 2.0]}
+    return rng.choice(values[kind], m) if kind in values else rng.uniform(-1, 1, m)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    parts=st.lists(st.lists(st.sampled_from(["votes", "abstaining", "few", "large", "real"]), max_size=5), max_size=4),
+)
+def test_kinds_are_rows_that_no_column_tells_apart(seed, parts):
+    """Against a dictionary of whole rows; kinds are numbered as they appear, and keep their numbers."""
+    rng, m = np.random.default_rng(seed), 40
+    kinds, met = Kinds(m), np.empty((0, m))
+    for part in parts:
+        before, known = kinds.of_row.copy(), len(kinds)
+        columns = np.array([column_of(rng, kind, m) for kind in part]).reshape(len(part), m)
+        parents = kinds.divide(columns)
+        met = np.concatenate([met, columns])
+        rows = [tuple(row) for row in met.T]
+        first = [rows.index(row) for row in rows]
+        np.testing.assert_array_equal(kinds.first[kinds.of_row], first)
+        assert sorted(kinds.first) == sorted(set(first)) and len(kinds) == len(set(first))
+        np.testing.assert_array_equal(parents, before[kinds.first[known:]])
+        assert np.all(kinds.of_row[kinds.first[:known]] == np.arange(known)), "the first row keeps its number"

@@ -53,11 +53,12 @@ class Game:
 
     def columns_of(self, hypotheses: Iterable[Hypothesis]) -> np.ndarray:
         """The columns of these hypotheses as floats, one a row."""
-        columns = []
-        for hypothesis in hypotheses:
+        wanted = list(hypotheses)
+        columns = np.empty((len(wanted), len(self.rows)))
+        for row, hypothesis in zip(columns, wanted, strict=True):
             check_cut()
-            columns.append(self.oracle.column(hypothesis))
-        return np.array(columns, dtype=np.float64)
+            row[:] = self.oracle.column(hypothesis)
+        return columns
 
     @cached_property
     def live(self) -> dict[str, Any]:

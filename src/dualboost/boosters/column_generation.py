@@ -106,6 +106,7 @@ def signed_columns(game: Game, pool: Pool, atoms: tuple[Atom, ...]) -> np.ndarra
     columns = game.columns_of(pool.keys[number] for number, _ in fresh)
     for column, (_, sign) in zip(columns, fresh, strict=True):
         column *= sign
-    columns = np.concatenate([known, columns])
+    if len(known):
+        columns = np.concatenate([known, columns])
     game.live["signed columns"] = (atoms, columns)
     return columns

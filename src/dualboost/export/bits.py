@@ -29,7 +29,7 @@ _BYTES_AT_ONCE = 9_500_000  # of a block with what is worked out from it: much o
 _LEAST, _MOST = 640, 10_240  # ...and rows
 _NUMBERS = 4_000_000  # of answers in a block
 _NOT_A_NUMBER = np.append(0.0, np.full((1 << DIGITS) - 1, np.nan))  # wherever any digit is 1
-_BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None, None]
+_BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None, None, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +88,8 @@ class CountedTrees:
 def _numbers(graph: Graph, digits: str, groups: int, rows: str) -> str:
     """Of each group, a column a row, or so many of them, in the order that planes have."""
     eights = graph.add("Reshape", [digits, graph.constant(np.array([-1, 2, 2, 2, groups]))])
-    turned = graph.add("Reshape", [add_turned(graph, eights, BITS), graph.constant(np.array([-1, 8, 1, groups]))])
-    by_bit = graph.add("Transpose", [turned], {"perm": [1, 2, 0, 3]})
-    lowered = graph.add("BitShift", [by_bit, graph.constant(_BYTES)], {"direction": "RIGHT"})
+    turned = graph.add("Reshape", [add_turned(graph, eights, BITS), graph.constant(np.array([1, -1, 8, groups]))])
+    lowered = graph.add("BitShift", [turned, graph.constant(_BYTES)], {"direction": "RIGHT"})
     byte = graph.add("Cast", [lowered], {"to": UINT8})  # the lowest one
     each = graph.add("Reshape", [byte, graph.constant(np.array([-1, groups]))])
     if rows:

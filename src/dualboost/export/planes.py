@@ -3,7 +3,7 @@
 A table turns the code of a row into eight bits, a byte apart; with the bits of seven other rows in between they are one
 sum of whole numbers. Eight such sums are a square of bytes, which is turned: then each word has one bit of 64 rows.
 
-Tables of planes have a word of 64 rows a row, and a plane a column. With n words, row (8 a + b) n + k of X is bit
+Tables of planes have a word of 64 rows a row, and a plane a column. With n words, row 8 (b n + k) + a of X is bit
 8 b + a of word k.
 """
 
@@ -100,5 +100,5 @@ def _looked_up(graph: Graph, at: str, wide: Sequence[tuple[int, np.ndarray]]) ->
 
 def _added(graph: Graph, found: str, count: int) -> str:
     """The bits of eight rows in a number, for so many tables."""
-    apart = graph.add("Reshape", [found, graph.constant(np.array([count, EIGHT, -1]))])
-    return graph.add("MatMul", [graph.constant(1 << np.arange(EIGHT)[None, :]), apart])
+    apart = graph.add("Reshape", [found, graph.constant(np.array([count, -1, EIGHT]))])
+    return graph.add("MatMul", [apart, graph.constant(1 << np.arange(EIGHT)[:, None])])

@@ -16,9 +16,10 @@ from dualboost.cutting import check_cut
 from dualboost.master.cutting import run_program
 from dualboost.master.lists import read_lists
 
-__all__ = ["EdgeProgram"]
+__all__ = ["EdgeProgram", "Kinds"]
 
 _ABOVE = 1 + 1e-12  # what is more than a cap by more than rounding
+_SPARSE = 8  # times as many keys as rows are better sorted than tabled
 
 
 class EdgeProgram:
@@ -32,7 +33,7 @@ class EdgeProgram:
 
         self._caps, self._atoms = caps, np.empty((0, len(caps)))
         self._prior = caps if prior is None else prior
-        self._kinds = _Kinds(len(caps))
+        self._kinds = Kinds(len(caps))
         self._highs = highspy
         self._solver = highspy.Highs()
         self._solver.silent()
@@ -50,7 +51,7 @@ class EdgeProgram:
         count = len(atoms)
         table = _packed(np.column_stack([np.full(count, -1.0), atoms[:, self._kinds.first]]))
         self._solver.addRows(count, np.full(count, -np.inf), np.zeros(count), *table)
-        self._atoms = np.concatenate([self._atoms, atoms])
+        self._atoms = np.concatenate([self._atoms, atoms]) if len(self) else atoms
 
     def _tell_apart(self, atoms: np.ndarray) -> None:
         """A variable for each kind of rows that the new atoms divide, a copy of that of the kind it was part of."""
@@ -116,7 +117,7 @@ def _packed(table: np.ndarray) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]
     return len(lines), starts, places.astype(np.int32), table[lines, places]
 
 
-class _Kinds:
+class Kinds:
     """Rows of one kind have the same values in all columns met so far; kinds are numbered as they appear."""
 
     def __init__(self, m: int):
@@ -130,11 +131,30 @@ class _Kinds:
         before, known = self.of_row, len(self)
         for column in columns:
             check_cut()
-            values = np.unique(column, return_inverse=True)[1].ravel()
-            _, first, part = np.unique(self.of_row * len(column) + values, return_index=True, return_inverse=True)
+            codes, width = _codes(column)
+            first, part = _first_and_number(self.of_row * width + codes, len(self) * width)
             new = np.sort(first[first != self.first[self.of_row[first]]])
             numbers = np.empty(len(first), dtype=np.intp)
             self.first = np.append(self.first, new)
-            numbers[part.ravel()[self.first]] = np.arange(len(self))
-            self.of_row = numbers[part.ravel()]
+            numbers[part[self.first]] = np.arange(len(self))
+            self.of_row = numbers[part]
         return before[self.first[known:]]
+
+
+def _codes(column: np.ndarray) -> tuple[np.ndarray, int]:
+    """(a whole number for each value, more than the largest of them); most columns say -1, 0 or 1."""
+    votes = np.rint(column)
+    if np.array_equal(votes, column) and np.abs(votes).max(initial=0.0) <= 1:
+        return votes.astype(np.intp) + 1, 3
+    return np.unique(column, return_inverse=True)[1].ravel(), len(column)
+
+
+def _first_and_number(keys: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """(where each key comes first, the number of each one among the sorted keys); keys are below `width`."""
+    if width > _SPARSE * len(keys):
+        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        return first, number.ravel()
+    at = np.full(width, -1, dtype=np.intp)
+    at[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of equal keys the last assignment stays
+    known = at >= 0
+    return at[known], (np.cumsum(known) - 1)[keys]

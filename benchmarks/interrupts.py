@@ -25,7 +25,7 @@ from dualboost.learners import Trees
 MOMENTS = (2.0, 5.0)  # seconds
 APART = 3.5  # seconds; two signals within three are meant for a search
 CLASSES = (2, 10)
-NEVER = {"tol": 1e-9, "max_iter": 10**9, "n_estimators": 10**9, "learning_rate": 1e-3, "nu": 0.7, "bags": 3}
+NEVER = {"tol": 1e-9, "max_iter": 10**9, "n_estimators": 10**9, "learning_rate": 1e-3, "nu": 0.6, "bags": 3}
 NEVER |= {"smoothness": 5.0, "alpha": 0.1, "random_state": 0}
 
 
@@ -84,8 +84,9 @@ def cell(kind: str, own: dict, X: np.ndarray, y: np.ndarray) -> str:
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     warnings.simplefilter("ignore")
-    X, _ = higgs_like(np.random.default_rng(20), rows)
-    score = X[:, 1] + np.abs(X[:, 2]) + np.random.default_rng(21).standard_normal(rows)
+    rng = np.random.default_rng(20)
+    X, _ = higgs_like(rng, rows)
+    score = X[:, 1] + np.abs(X[:, 2]) - np.log(X[:, 3]) + X[:, 4] * X[:, 5] + rng.standard_normal(rows)
     ranks = score.argsort().argsort()
     print(
         f"| {rows:,} x 28 | " + " | ".join(f"{count} classes" for count in CLASSES) + " |\n|" + "---|" * 3, flush=True

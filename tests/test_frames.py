@@ -368,3 +368,59 @@ def test_few_rows_of_floats_take_a_short_way_to_the_same_answers(library, monkey
     for frame, chances in zip(given, quick, strict=True):
         np.testing.assert_array_equal(model.predict_proba(frame), chances)
     assert list(map(sentence, refused)) == sentences
+
+
+# ---- at prediction: what cannot be labels ---------------------------------------------------------------------------
+
+
+def numbered_kinds():
+    """A frame whose categories are whole numbers, and labels that follow one of them."""
+    kinds = np.random.default_rng(0).integers(1, 4, 200)
+    return pd.DataFrame({"kind": pd.Categorical(kinds), "x": np.arange(200.0)}), kinds == 2
+
+
+@pytest.mark.parametrize(
+    "form", [lambda X: X.to_numpy(float), lambda X: X.to_numpy(float).tolist()], ids=["array", "list"]
+)
+@pytest.mark.parametrize("names", [["kind", "x"], [0, 1]], ids=["names", "numbers as names"])
+def test_an_array_for_a_frame_with_categories_is_refused(form, names):
+    """Its cells were read as the numbers of the labels: the same rows, and most answers wrong without a word."""
+    X, y = numbered_kinds()
+    X.columns = names
+    model = AdaBoostClassifier(n_estimators=5, calibrate=False).fit(X, y)
+    assert model.score(X, y) == 1
+    for ask in (model.predict, model.decision_function, lambda rows: list(model.staged_predict(rows))):
+        with pytest.raises(ValueError, match="held categories when the model was fitted: give a data frame"):
+            ask(form(X))
+    with pytest.raises(ValueError, match="held categories"):
+        AdaBoostClassifier(n_estimators=5).fit(X, y, eval_set=(form(X), y))
+
+
+OTHERS = {
+    "dates": lambda n: pd.DataFrame({"town": pd.date_range("2020", periods=n)}),
+    "periods": lambda n: pd.DataFrame({"town": pd.period_range("2020", periods=n)}),
+    "bytes": lambda n: pd.DataFrame({"town": [b"a"] * n}),
+    "complex": lambda n: pd.DataFrame({"town": np.full(n, 1j)}),
+    "polars, dates": lambda n: pl.DataFrame({"town": [datetime.datetime(2020, 1, 1)] * n}),
+    "polars, bytes": lambda n: pl.DataFrame({"town": [b"a"] * n}),
+    "polars, lists": lambda n: pl.DataFrame({"town": [["a"]] * n}),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_what_is_no_label_is_refused_in_a_column_of_labels(other):
+    """Not taken for labels that were never met."""
+    towns = np.random.default_rng(0).integers(0, 4, 100)
+    X = pd.DataFrame({"town": pd.Categorical(np.array(TOWNS)[towns])})
+    model = AdaBoostClassifier(n_estimators=5, calibrate=False).fit(X, towns > 1)
+    with pytest.raises(ValueError, match=r"Column 'town' holds (dates or times|neither numbers nor)"):
+        model.predict(OTHERS[other](10))
+    assert model.predict(pd.DataFrame({"town": ["Rom", "Ulm"]})).shape == (2,), "labels that were never met are missing"
+
+
+def test_categories_of_dates_are_labels_like_others():
+    days = pd.date_range("2020", periods=4)
+    k = np.random.default_rng(0).integers(0, 4, 100)
+    X = pd.DataFrame({"day": pd.Categorical(days[k])})
+    model = AdaBoostClassifier(n_estimators=5, calibrate=False).fit(X, k > 1)
+    assert model.score(X, k > 1) == 1 and model.score(pd.DataFrame({"day": days[k]}), k > 1) == 1

@@ -484,6 +484,18 @@ def test_callbacks_see_every_round_and_may_stop(model):
     assert fitted.status_.startswith("that will do") and fitted.n_iter_ == 6 if len(seen) > 5 else fitted.n_iter_ < 6
 
 
+@pytest.mark.parametrize("name", ["w", "z", "d"])
+@every_classifier
+def test_callbacks_cannot_change_the_run(model, name):
+    """In place, that is: it would go on from what they left, and end with words that are not true."""
+
+    def sort(state):
+        getattr(state, name).sort()
+
+    with pytest.raises(ValueError, match="read-only"):
+        clone(model).set_params(training=Training(callbacks=(sort,))).fit(X, Y)
+
+
 def test_callbacks_of_bags_see_the_votes_on_rows_left_out():
     seen = []
     training = Training(callbacks=(lambda state: seen.append(len(state.z)) or ("enough" if state.t == 3 else None),))

@@ -15,9 +15,12 @@ _SMALL = 1_000_000  # cells
 
 def predict_input(estimator, X):
     """X checked against what the estimator was fitted on."""
-    if _is_plain(estimator, X):
+    categories = getattr(estimator, "categories_", {})
+    if not categories and _is_plain(estimator, X):
         return X
-    frame, categories = as_frame(X), getattr(estimator, "categories_", {})
+    frame = as_frame(X)
+    if categories and frame is None:
+        _refuse_array(X, list(categories))
     if frame is not None:
         if (cells := _plain_cells(estimator, frame)) is not None:
             return cells
@@ -26,6 +29,15 @@ def predict_input(estimator, X):
             return _encoded(estimator, frame, categories)
         check_infinity(frame)
     return validated(estimator, X, reset=False)
+
+
+def _refuse_array(X, names: list[str]) -> None:
+    """Its cells may be labels or their numbers: nothing tells, and to guess would be wrong in silence."""
+    columns = "column " + repr(names[0]) if len(names) == 1 else f"columns {', '.join(map(repr, names[:5]))}"
+    raise ValueError(
+        f"X is {type(X).__name__}, but {columns}{', ...' if len(names) > 5 else ''} held categories when the model was "
+        "fitted: give a data frame with the same columns, which has their labels."
+    )
 
 
 def _encoded(estimator, frame: Frame, categories) -> np.ndarray:

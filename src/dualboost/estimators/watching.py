@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from dualboost.estimators.control import Control
 from dualboost.estimators.judge import Judge
 from dualboost.estimators.keeping import Keeper, Unfinished
@@ -113,10 +115,23 @@ class RunWatch(Watch):
 
 def asked(control: Control, state: State) -> str:
     """The first reason that a callback has to stop."""
+    shown = _read_only(state) if control.training.callbacks else state
     for callback in control.training.callbacks:
-        reason = callback(state)
+        reason = callback(shown)
         if not (reason is None or isinstance(reason, str)):
             raise TypeError(f"A callback returns a reason to stop as a string, or None to go on, not {reason!r}.")
         if reason:
             return reason
     return ""
+
+
+def _read_only(state: State) -> State:
+    """For those who look on: a run whose arrays they could change would go on from what they left."""
+    best = replace(state.best, w=_fixed(state.best.w), d=None if state.best.d is None else _fixed(state.best.d))
+    return replace(state, w=_fixed(state.w), z=_fixed(state.z), d=_fixed(state.d), best=best)
+
+
+def _fixed(values: np.ndarray) -> np.ndarray:
+    view = values.view()
+    view.setflags(write=False)
+    return view

@@ -118,6 +118,8 @@ def _codes(frame: Frame, j: int, labels: Sequence) -> np.ndarray:
             f"Column {frame.names[j]!r} holds {', '.join(now)}, but its categories were {', '.join(then)} "
             "when the model was fitted: convert it."
         )
+    if frame.kinds[j] in (Kind.DATE, Kind.OTHER) and keys and not any(key in number for key in keys):
+        raise ValueError(f"{_subject([frame.names[j]])} {_refusal(frame.kinds[j], frame)}")
     return np.array([*(number.get(key, np.nan) for key in keys), np.nan])[places]
 
 

@@ -1,13 +1,18 @@
 """Files that are too large, without end, of no version, or with cuts that are no numbers are refused."""
 
+import json
 import os
+import struct
+import tracemalloc
+import zipfile
+from hashlib import sha256
 
 import numpy as np
 import pytest
 
 from dualboost import AdaBoostClassifier, load_model, save_model
 from dualboost.learners import Trees
-from dualboost.storage.container import DamagedFile
+from dualboost.storage.container import DamagedFile, _parsed_size
 from fitted import X, Y
 from test_files import rewritten
 
@@ -51,3 +56,57 @@ def test_cuts_of_trees_ascend(tmp_path, path, change):
 
     with pytest.raises(DamagedFile, match="cuts of a feature must ascend"):
         load_model(rewritten(path, tmp_path / "forged", exchange))
+
+
+SWELLING = [
+    "[[]],",
+    "{},",
+    '{"a":0},',
+    '"",',
+    "0.5,",
+    "[0.5],",
+    '{"a":{"b":[1.5,"c"]}},',
+    '"\U0001f600aaaaaaaaaaaaaaaaaaaa",',
+]
+
+
+def peak_of(call) -> int:
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("part", SWELLING)
+def test_a_header_that_swells_is_refused_before_it_is_parsed(tmp_path, part):
+    """A few kilobytes of a file can be lists and tables of a hundred megabytes."""
+    text = b'{"format":"dualboost model","version":3,"arrays":{},"model":[' + part.encode() * 100_000 + b"0]}"
+    with zipfile.ZipFile(tmp_path / "bomb", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("header.json", text)
+        file.writestr("header.sha256", sha256(text).hexdigest())
+    taken = peak_of(lambda: json.loads(text))
+    assert 2 * len(text) < taken <= _parsed_size(text)
+
+    def load():
+        with pytest.raises(DamagedFile, match="bytes of memory, more than max_bytes"):
+            load_model(tmp_path / "bomb", max_bytes=taken)
+
+    assert peak_of(load) < taken
+
+
+def test_a_directory_of_many_entries_is_refused_before_it_is_read(tmp_path):
+    count = 60_000
+    entry = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, 0, 8, 0, 33, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0)
+    directory = b"".join(entry + b"%05d" % k for k in range(count))
+    end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, count, count, len(directory), 0, 0)
+    (tmp_path / "many").write_bytes(directory + end)
+    with zipfile.ZipFile(tmp_path / "many") as file:
+        assert len(file.namelist()) == count
+
+    def load():
+        with pytest.raises(DamagedFile, match="60,000,000 bytes of memory"):
+            load_model(tmp_path / "many", max_bytes=20_000_000)
+
+    assert peak_of(load) < 20_000_000

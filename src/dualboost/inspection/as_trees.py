@@ -96,7 +96,8 @@ def _vote_node(vote: TreeScores, at: tuple[int, int], weight: float, rules: list
         return _leaf(weight * cut)
     feature, number = int(vote.features[place]), -1
     cuts = vote.cuts[vote.cut_start[place] : vote.cut_start[place + 1]]
-    threshold = float(cuts[cut]) if cut < len(cuts) else np.inf  # beyond them: missing or not
+    # Beyond the cuts: missing or not. Below them: by a mask, and no threshold at all.
+    threshold = float(cuts[cut]) if 0 <= cut < len(cuts) else np.inf
     missing = (RIGHT if missing_right else LEFT) if vote.met_missing[place] else ABSTAIN
     if feature in vote.named:
         number = len(rules)

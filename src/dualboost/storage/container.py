@@ -28,6 +28,7 @@ _SMALL = 1 << 14  # bytes: an entry of its own costs a tenth of a millisecond
 _KINDS = {"<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "|u1", "<u2", "<u4", "<u8", "|b1"}
 _LARGEST_HEADER = 64 << 20
 _OVERHEAD = 1 << 20  # bytes of a zip that are no content
+_ENTRY = b"PK\x01\x02", 1000  # what an entry of the directory begins with, and takes once it is read
 _STAMP = (1980, 1, 1, 0, 0, 0)  # the same model is the same bytes
 
 
@@ -116,7 +117,7 @@ def read(path: str | os.PathLike, max_bytes: int) -> tuple[dict[str, Any], dict[
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             _check_entries(file, max_bytes)
-            header = _header(file)
+            header = _header(file, max_bytes)
             together = _content(file, _TOGETHER) if _TOGETHER in file.namelist() else b""
             sizes = {name: _size(name, entry) for name, entry in header["arrays"].items()}
             _check_small(sizes, header["arrays"], together)
@@ -147,7 +148,18 @@ def _bytes_of(path: str | os.PathLike, max_bytes: float) -> bytes:
                 filled += len(part)
     if filled > most:
         raise DamagedFile(f"{path} is larger than max_bytes = {max_bytes:,}: raise max_bytes if you trust it.")
-    return b"".join(parts)
+    data = b"".join(parts)
+    sign, each = _ENTRY
+    _check_memory(each * data.count(sign), most)  # the directory is read as a whole, before anything can be looked at
+    return data
+
+
+def _check_memory(needed: int, max_bytes: float) -> None:
+    if needed > max_bytes:
+        raise DamagedFile(
+            f"The model file would take {needed:,} bytes of memory, more than max_bytes = {max_bytes:,}: "
+            "raise max_bytes if you trust it."
+        )
 
 
 def _check_entries(file: zipfile.ZipFile, max_bytes: int) -> None:
@@ -156,12 +168,7 @@ def _check_entries(file: zipfile.ZipFile, max_bytes: int) -> None:
         raise DamagedFile("The model file names a part twice; take it from its source again.")
     if any(entry.compress_type != zipfile.ZIP_DEFLATED for entry in file.infolist()):
         raise DamagedFile("The model file is packed in a way that we never use; take it from its source again.")
-    total = sum(entry.file_size for entry in file.infolist())
-    if total > max_bytes:
-        raise DamagedFile(
-            f"The model file would take {total:,} bytes of memory, more than max_bytes = {max_bytes:,}: "
-            "raise max_bytes if you trust it."
-        )
+    _check_memory(sum(entry.file_size for entry in file.infolist()), max_bytes)
 
 
 def _content(file: zipfile.ZipFile, name: str) -> bytes:
@@ -174,7 +181,7 @@ def _content(file: zipfile.ZipFile, name: str) -> bytes:
     return data
 
 
-def _header(file: zipfile.ZipFile) -> dict[str, Any]:
+def _header(file: zipfile.ZipFile, max_bytes: float) -> dict[str, Any]:
     if file.getinfo(_HEADER).file_size > _LARGEST_HEADER:
         raise DamagedFile("The header of the model file is larger than any header we write.")
     text = _content(file, _HEADER)
@@ -182,10 +189,17 @@ def _header(file: zipfile.ZipFile) -> dict[str, Any]:
         raise DamagedFile(
             "The header of the model file was changed after it was written; take it from its source again."
         )
+    _check_memory(_parsed_size(text), max_bytes)
     header = json.loads(text, parse_constant=_no_constant)
     if not isinstance(header, dict) or not isinstance(header["arrays"], dict):
         raise DamagedFile("The header of the model file is not a table.")
     return header
+
+
+def _parsed_size(text: bytes) -> int:
+    """In bytes, at most: a table or a list takes many times the memory of its text, and a letter up to eight bytes."""
+    tables, lists, further = text.count(b"{"), text.count(b"["), text.count(b",") + text.count(b":")
+    return 8 * len(text) + 232 * tables + 96 * lists + 56 * further
 
 
 def _no_constant(name: str):

@@ -18,8 +18,6 @@ from dualboost.learners.nzdd import Conjunctions, Intervals
 X, Y = make_classification(120, 5, n_informative=3, n_redundant=0, random_state=0)
 X[::9, 1] = np.nan
 WHOLE = np.nan_to_num(X)
-LOST = Y ^ np.isnan(X[:, 1])
-"""Whether a value is missing matters."""
 THREE = np.array(["a", "b", "c"])[(Y + (X[:, 0] > 0.5)).astype(int)]
 rng = np.random.default_rng(1)
 NEW = np.concatenate([X, rng.normal(size=(60, 5)) * 3])
@@ -63,8 +61,8 @@ _KINDS: dict[str, Callable] = {
     "categories": lambda: margin(nu=0.5, learner=Stumps(categorical=(0, 2))).fit(coded(X), Y),
     "categories in trees": lambda: margin(nu=0.5, learner=Trees(2, categorical=(0, 1))).fit(coded(X), Y),
     "categories, never missing": lambda: margin(nu=0.5, learner=Trees(3, categorical=(0, 1))).fit(coded(WHOLE), Y),
-    "categories, one or missing": lambda: margin(nu=0.5, learner=Trees(2, categorical=(1,))).fit(
-        one_or_missing(X), LOST
+    "categories, one or missing": lambda: margin(learner=Trees(2, categorical=(1,))).fit(
+        one_or_missing(X), (X[:, 0] < 0) ^ (X[:, 2] < 0)
     ),
     "categories in leaf trees": lambda: noisy_categories(bags=0).fit(coded(X), Y),
     "categories in leaf trees, never missing": lambda: noisy_categories().fit(coded(WHOLE), Y),
@@ -87,9 +85,9 @@ def coded(X):
 
 
 def one_or_missing(X):
-    """A single category in the second column."""
+    """A single category in the second column, or nothing."""
     one = X.copy()
-    one[:, 1] *= 0
+    one[:, 1] = np.where(X[:, 0] < 0, np.nan, 0)
     return one
 
 

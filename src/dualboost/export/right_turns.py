@@ -26,6 +26,7 @@ _BITS = 54  # of the largest number that has so many digits
 _SMALLEST = -1074  # exponent of a double
 _BYTES = 1 << 20  # of truth values in a block...
 _LEAST, _MOST = 64, 4096  # ...and rows
+_MOST_OF_THEM = 0.8
 _MEMORY = 1 << 25  # bytes of all of them at once
 
 
@@ -40,7 +41,7 @@ class RightTurns:
     """Whose each node is; a vote may have none."""
     answers: Answers
     levels: list[np.ndarray]
-    """The splits of each."""
+    """The splits of each; -1 for a place where there is none."""
     reached: list[np.ndarray]
     """From where those of the next level are reached: left turns here, then right turns."""
     adds: np.ndarray
@@ -70,7 +71,7 @@ class RightTurns:
         splits, questions = len(self.adds), len(self.answers)
         beginning = 7_000 + 2_200 * len(self.levels) + 19 * splits + 3 * questions
         # Looking up takes longer with several threads than with one.
-        return Effort(beginning, 0.45 * splits + 0.2 * questions + 0.15 * self.answers.looked_up)
+        return Effort(beginning, 0.4 * splits + 0.2 * questions + 0.07 * self.answers.looked_up)
 
     def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
@@ -92,7 +93,9 @@ class RightTurns:
         found = []
         passing = ""
         for nodes, reached in zip(self.levels, self.reached, strict=True):
-            rows = np.array([row[self.answers.question(self.trees, node)] for node in nodes.tolist()])
+            # Where there is no split any answer will do: turns there add nothing.
+            asked = [row[self.answers.question(self.trees, node)] if node >= 0 else 0 for node in nodes.tolist()]
+            rows = np.array(asked)
             yes = graph.add("Gather", [answers, graph.constant(rows)], {"axis": 0})
             right = graph.add("And", [passing, yes]) if passing else yes
             found.append(right)
@@ -160,22 +163,26 @@ def right_turns(votes: Sequence[PlainTrees]) -> RightTurns | None:
     split = np.concatenate(levels)
     leftmost = _leftmost(trees)
     with np.errstate(over="ignore", invalid="ignore"):
-        adds = leftmost[trees.right[split]] - leftmost[trees.left[split]]
+        adds = np.where(split >= 0, leftmost[trees.right[split]] - leftmost[trees.left[split]], 0.0)
     if not np.isfinite(adds).all():
         return None
     return RightTurns(len(votes), trees, vote, Answers.of(trees), levels, reached, adds)
 
 
 def _levels(trees: PlainTrees) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The splits of each level; which turns lead to the next: left ones, then right ones."""
+    """The splits of each level; which turns lead to the next: left ones, then right ones.
+
+    Where most of them do all stay, for to choose some costs more than to follow a few that lead nowhere.
+    """
     levels, reached = [], []
     nodes = trees.roots[:-1]
     nodes = nodes[trees.feature[nodes] >= 0]
     while len(nodes):
         below = np.concatenate([trees.left[nodes], trees.right[nodes]])
+        splits = (trees.feature[below] >= 0) & np.tile(nodes >= 0, 2)
         levels.append(nodes)
-        reached.append(np.flatnonzero(trees.feature[below] >= 0))
-        nodes = below[reached[-1]]
+        reached.append(np.flatnonzero(splits | (splits.mean() >= _MOST_OF_THEM)))
+        nodes = np.where(splits, below, -1)[reached[-1]]
     return levels, reached
 
 

@@ -29,7 +29,9 @@ _BYTES_AT_ONCE = 9_500_000  # of a block with what is worked out from it: much o
 _LEAST, _MOST = 640, 10_240  # ...and rows
 _NUMBERS = 4_000_000  # of answers in a block
 _NOT_A_NUMBER = np.append(0.0, np.full((1 << DIGITS) - 1, np.nan))  # wherever any digit is 1
-_BYTES = 8 * np.arange(8, dtype=np.uint64)[:, None, None, None]
+_EIGHT = np.arange(8, dtype=np.uint64)
+_LOWEST = 0x0101010101010101  # bit of each byte
+_FEW = 16  # groups: their words are few
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,31 +72,47 @@ class CountedTrees:
         codes = 6 * len(self.features) + 2.1 * self.digits.questions.eights
         each = codes + 0.06 * self._choices + 0.03 * asked + 2.6 * len(self.tables)
         half_a_word = ROWS / 2 * each  # the last one is worked out for rows that are not there, too
-        return Effort(45_000 + 4_700 * len(self.digits.levels) + 3 * asked + half_a_word, each)
+        turning = 2_000 if len(self.tables) <= _FEW else 9_000
+        return Effort(31_000 + turning + 4_700 * len(self.digits.levels) + 3 * asked + half_a_word, each)
 
     def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
         columns = add_columns(graph, self.features, outside.n_features, X, add_padding(outside))
         digits = graph.add("Cast", [self.digits.add(graph, columns)], {"to": UINT64})
-        numbers = _numbers(graph, digits, len(self.tables), "" if outside.whole else outside.rows)
+        numbers = _numbers(graph, digits, len(self.tables), outside.whole)
         found = graph.add("GatherElements", [graph.constant(self.tables), numbers], {"axis": 1})
         if self.n_votes == 1 and outside.whole:  # a product is slower for many rows, a sum much slower for a few
             sums = graph.add("ReduceSum", [found, graph.constant(np.array([0]))], {"keepdims": 1})
         else:
             sums = graph.add("MatMul", [graph.constant(self.votes), found])
+        if not outside.whole:
+            ends = graph.constant(np.array([0])), outside.rows, graph.constant(np.array([1]))
+            sums = graph.add("Slice", [sums, *ends])
+        if self.n_votes == 1:  # nothing is moved
+            return graph.add("Reshape", [sums, graph.constant(np.array([-1, 1]))])
         return graph.add("Transpose", [sums], {"perm": [1, 0]})
 
 
-def _numbers(graph: Graph, digits: str, groups: int, rows: str) -> str:
-    """Of each group, a column a row, or so many of them, in the order that planes have."""
-    eights = graph.add("Reshape", [digits, graph.constant(np.array([-1, 2, 2, 2, groups]))])
-    turned = graph.add("Reshape", [add_turned(graph, eights, BITS), graph.constant(np.array([1, -1, 8, groups]))])
-    lowered = graph.add("BitShift", [turned, graph.constant(_BYTES)], {"direction": "RIGHT"})
+def _numbers(graph: Graph, digits: str, groups: int, many: bool) -> str:
+    """Of each group, a column a row, in the order that planes have."""
+    if groups <= _FEW and not many:
+        turned = _turned_by_product(graph, digits, groups)
+    else:
+        eights = graph.add("Reshape", [digits, graph.constant(np.array([-1, 2, 2, 2, groups]))])
+        turned = add_turned(graph, eights, BITS)
+    by_bit = graph.add("Reshape", [turned, graph.constant(np.array([1, -1, 8, groups]))])
+    lowered = graph.add("BitShift", [by_bit, graph.constant(8 * _EIGHT[:, None, None, None])], {"direction": "RIGHT"})
     byte = graph.add("Cast", [lowered], {"to": UINT8})  # the lowest one
     each = graph.add("Reshape", [byte, graph.constant(np.array([-1, groups]))])
-    if rows:
-        each = graph.add("Slice", [each, graph.constant(np.array([0])), rows])
     return graph.add("Cast", [graph.add("Transpose", [each], {"perm": [1, 0]})], {"to": INT32})
+
+
+def _turned_by_product(graph: Graph, digits: str, groups: int) -> str:
+    """Squares of bits, turned with few operators: on a few words these are most of the time."""
+    eights = graph.add("Reshape", [digits, graph.constant(np.array([-1, 1, 8, groups]))])
+    lowered = graph.add("BitShift", [eights, graph.constant(_EIGHT[:, None, None])], {"direction": "RIGHT"})
+    lowest = graph.add("BitwiseAnd", [lowered, graph.constant(np.array(_LOWEST, dtype=np.uint64))])
+    return graph.add("MatMul", [graph.constant(np.uint64(1) << _EIGHT[None, :]), lowest])
 
 
 def by_size(trees: PlainTrees) -> tuple[PlainTrees, PlainTrees]:

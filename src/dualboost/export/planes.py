@@ -71,12 +71,12 @@ def add_planes(graph: Graph, columns: Columns, curves: Sequence[Curve], bits: Ma
             found = steps.part(graph, rows).add_found(graph, np.concatenate([own[feature] for feature in narrow]))
             parted.append(_added(graph, found, len(rows)))
         sums += [(feature, eight) for feature in [*wide, *narrow] for eight in range(len(own[feature]))]
-    words = graph.add("Cast", [graph.stacked(parted)], {"to": UINT64})
-    eights = graph.add("Reshape", [words, graph.constant(np.array([1, len(sums), EIGHT, -1]))])
-    by_eight = graph.add("Transpose", [eights], {"perm": [0, 2, 1, 3]})
-    cube = graph.add("Reshape", [by_eight, graph.constant(np.array([1, 2, 2, 2, -1]))])
-    turned = graph.add("Reshape", [add_turned(graph, cube, BYTES), graph.constant(np.array([EIGHT * len(sums), -1]))])
-    planes = graph.add("Transpose", [graph.add("Cast", [turned], {"to": INT64})], {"perm": [1, 0]})
+    joined = graph.add("Reshape", [graph.stacked(parted), graph.constant(np.array([len(sums), -1]))])
+    eights = graph.add("Transpose", [graph.add("Cast", [joined], {"to": UINT64})], {"perm": [1, 0]})
+    cube = graph.add("Reshape", [eights, graph.constant(np.array([1, 2, 2, 2, -1]))])
+    turned = graph.add("Reshape", [add_turned(graph, cube, BYTES), graph.constant(np.array([EIGHT, -1, len(sums)]))])
+    by_word = graph.add("Transpose", [graph.add("Cast", [turned], {"to": INT64})], {"perm": [1, 0, 2]})
+    planes = graph.add("Reshape", [by_word, graph.constant(np.array([-1, EIGHT * len(sums)]))])
     return Planes(planes, sums)
 
 

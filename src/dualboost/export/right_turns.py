@@ -70,8 +70,8 @@ class RightTurns:
     def effort(self) -> Effort:
         splits, questions = len(self.adds), len(self.answers)
         beginning = 7_000 + 2_200 * len(self.levels) + 19 * splits + 3 * questions
-        # Looking up takes longer with several threads than with one.
-        return Effort(beginning, 0.4 * splits + 0.2 * questions + 0.07 * self.answers.looked_up)
+        # Looking up takes half as long again with several threads of onnxruntime as with one.
+        return Effort(beginning, 0.4 * splits + 0.2 * questions + 0.28 * self.answers.looked_up)
 
     def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
 from dualboost.estimators.arrays import INPUT, validated
-from dualboost.frames import Frame, as_frame, check_different_names, check_infinity, encode_frame
+from dualboost.frames import Frame, as_frame, check_different_names, check_infinity, encode_frame, refuse_array
 
 __all__ = ["predict_input"]
 
@@ -20,7 +20,7 @@ def predict_input(estimator, X):
         return X
     frame = as_frame(X)
     if categories and frame is None:
-        _refuse_array(X, list(categories))
+        refuse_array(X, categories)
     if frame is not None:
         if (cells := _plain_cells(estimator, frame)) is not None:
             return cells
@@ -29,15 +29,6 @@ def predict_input(estimator, X):
             return _encoded(estimator, frame, categories)
         check_infinity(frame)
     return validated(estimator, X, reset=False)
-
-
-def _refuse_array(X, names: list[str]) -> None:
-    """Its cells may be labels or their numbers: nothing tells, and to guess would be wrong in silence."""
-    columns = "column " + repr(names[0]) if len(names) == 1 else f"columns {', '.join(map(repr, names[:5]))}"
-    raise ValueError(
-        f"X is {type(X).__name__}, but {columns}{', ...' if len(names) > 5 else ''} held categories when the model was "
-        "fitted: give a data frame with the same columns, which has their labels."
-    )
 
 
 def _encoded(estimator, frame: Frame, categories) -> np.ndarray:

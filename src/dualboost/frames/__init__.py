@@ -7,6 +7,7 @@ from dualboost.frames.numbers import (
     check_infinity,
     encode_frame,
     frame_numbers,
+    refuse_array,
 )
 from dualboost.frames.tables import Frame, Kind, as_frame
 from dualboost.frames.whole_numbers import check_whole_numbers
@@ -22,4 +23,5 @@ __all__ = [
     "check_whole_numbers",
     "encode_frame",
     "frame_numbers",
+    "refuse_array",
 ]

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import numpy as np
 
 from dualboost.frames.tables import Frame, Kind
 
-__all__ = ["REFUSED_DATES", "FrameNumbers", "check_different_names", "check_infinity", "encode_frame", "frame_numbers"]
+__all__ = [
+    "REFUSED_DATES",
+    "FrameNumbers",
+    "check_different_names",
+    "check_infinity",
+    "encode_frame",
+    "frame_numbers",
+    "refuse_array",
+]
 
 Labels = Mapping[str, Sequence]
 
@@ -48,6 +57,15 @@ def encode_frame(frame: Frame, categories: Labels) -> np.ndarray:
         kinds.append(Kind.CATEGORY if name in categories else kind)
     _checked(frame, kinds)
     return _table(frame, categories)
+
+
+def refuse_array(X, categories: Labels) -> NoReturn:
+    """Its cells may be labels or their numbers: nothing tells, and to guess would be wrong in silence."""
+    columns = "columns" if len(categories) > 1 else "column"
+    raise ValueError(
+        f"X is {type(X).__name__}, but {columns} {_listed(list(categories))} held categories when the model was "
+        "fitted: give a data frame with the same columns, which has their labels."
+    )
 
 
 def check_infinity(frame: Frame, table: np.ndarray | None = None) -> None:

@@ -28,13 +28,10 @@ class Abstaining:
 
     def anywhere(self, graph: Graph) -> str:
         """Whether a value of these columns is missing."""
-        somewhere = add_no_number(graph, "X")
         if len(self.features) == self.n_features:
-            return somewhere
-        looking = graph.branch()
-        sums = looking.add("ReduceSum", ["X", looking.constant(np.array([0]))], {"keepdims": 0})
-        own = looking.add("Gather", [sums, looking.constant(self.features)])
-        return graph.both(somewhere, (looking, add_no_number(looking, own)))
+            return add_no_number(graph, "X")
+        sums = graph.add("ReduceSum", ["X", graph.constant(np.array([0]))], {"keepdims": 1})
+        return add_no_number(graph, graph.columns(sums, self.features))
 
     def rows(self, graph: Graph) -> str:
         """Whether each row has one."""

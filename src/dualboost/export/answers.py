@@ -73,12 +73,12 @@ class Answers:
         found = add_places(graph, self.sides, columns, self._widths) if self.sides else {}
         for wide, (table, places, order) in found.items():
             right = graph.add("Gather", [graph.constant(table.astype(bool)), places], {"axis": 0})
-            turned = graph.add("Transpose", [right], {"perm": [0, 2, 1]})
+            turned = graph.add("Transpose", [right], {"perm": [2, 0, 1]})  # all parts at once: threads meet once
             tables.append(graph.add("Reshape", [turned, graph.constant(np.array([len(order) * wide, -1]))]))
             for k in {*order}:
-                own, parts = self.sides[k], first + wide * np.flatnonzero(np.array(order) == k)
+                own, parts = self.sides[k], first + np.flatnonzero(np.array(order) == k)
                 for key, column in [*own.column.items(), (own.curve.feature, own.strange)]:
-                    rows[key] = int(parts[column // wide]) + column % wide
+                    rows[key] = int(parts[column // wide]) + column % wide * len(order)
             first += len(order) * wide
         return graph.stacked(tables), rows
 

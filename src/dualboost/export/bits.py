@@ -94,14 +94,14 @@ class CountedTrees:
 
 
 def _numbers(graph: Graph, digits: str, groups: int, many: bool) -> str:
-    """Of each group, a column a row, in the order that planes have."""
+    """Of each group, a column a row."""
     if groups <= _FEW and not many:
         turned = _turned_by_product(graph, digits, groups)
     else:
         eights = graph.add("Reshape", [digits, graph.constant(np.array([-1, 2, 2, 2, groups]))])
         turned = add_turned(graph, eights, BITS)
-    by_bit = graph.add("Reshape", [turned, graph.constant(np.array([1, -1, 8, groups]))])
-    lowered = graph.add("BitShift", [by_bit, graph.constant(8 * _EIGHT[:, None, None, None])], {"direction": "RIGHT"})
+    by_bit = graph.add("Reshape", [turned, graph.constant(np.array([-1, 1, 8, groups]))])
+    lowered = graph.add("BitShift", [by_bit, graph.constant(8 * _EIGHT[:, None, None])], {"direction": "RIGHT"})
     byte = graph.add("Cast", [lowered], {"to": UINT8})  # the lowest one
     each = graph.add("Reshape", [byte, graph.constant(np.array([-1, groups]))])
     return graph.add("Cast", [graph.add("Transpose", [each], {"perm": [1, 0]})], {"to": INT32})

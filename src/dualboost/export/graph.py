@@ -132,13 +132,6 @@ class Graph:
         then, otherwise = (graph._as_branch(result, kind=kind) for graph, result in (true, false))
         return self.add("If", [condition], {"then_branch": then, "else_branch": otherwise})
 
-    def both(self, condition: str, further: tuple[Graph, str]) -> str:
-        """Whether a condition holds and the result of a graph too, which is computed only then."""
-        refused = self.branch()
-        no = refused.add("Identity", [condition])
-        branches = (graph._as_branch(result, kind=BOOL) for graph, result in (further, (refused, no)))
-        return self.add("If", [condition], dict(zip(("then_branch", "else_branch"), branches, strict=True)))
-
     def scan(self, numbers: str, body: tuple[Graph, str, str]) -> str:
         """The result of a graph for each row of whole numbers in turn; the body is (graph, input, result)."""
         graph, row, result = body

@@ -3,8 +3,7 @@
 A table turns the code of a row into eight bits, a byte apart; with the bits of seven other rows in between they are one
 sum of whole numbers. Eight such sums are a square of bytes, which is turned: then each word has one bit of 64 rows.
 
-Tables of planes have a word of 64 rows a row, and a plane a column. With n words, row 8 (b n + k) + a of X is bit
-8 b + a of word k.
+Tables of planes have a word of 64 rows a row, and a plane a column. Row 64 k + 8 b + a of X is bit 8 b + a of word k.
 """
 
 from __future__ import annotations
@@ -71,13 +70,11 @@ def add_planes(graph: Graph, columns: Columns, curves: Sequence[Curve], bits: Ma
             found = steps.part(graph, rows).add_found(graph, np.concatenate([own[feature] for feature in narrow]))
             parted.append(_added(graph, found, len(rows)))
         sums += [(feature, eight) for feature in [*wide, *narrow] for eight in range(len(own[feature]))]
-    joined = graph.add("Reshape", [graph.stacked(parted), graph.constant(np.array([len(sums), -1]))])
-    eights = graph.add("Transpose", [graph.add("Cast", [joined], {"to": UINT64})], {"perm": [1, 0]})
-    cube = graph.add("Reshape", [eights, graph.constant(np.array([1, 2, 2, 2, -1]))])
-    turned = graph.add("Reshape", [add_turned(graph, cube, BYTES), graph.constant(np.array([EIGHT, -1, len(sums)]))])
-    by_word = graph.add("Transpose", [graph.add("Cast", [turned], {"to": INT64})], {"perm": [1, 0, 2]})
-    planes = graph.add("Reshape", [by_word, graph.constant(np.array([-1, EIGHT * len(sums)]))])
-    return Planes(planes, sums)
+    joined = graph.add("Cast", [graph.stacked(parted)], {"to": UINT64})
+    eights = graph.add("Transpose", [joined], {"perm": [1, 2, 0]})
+    cube = graph.add("Reshape", [eights, graph.constant(np.array([-1, 2, 2, 2, len(sums)]))])
+    turned = graph.add("Cast", [add_turned(graph, cube, BYTES)], {"to": INT64})
+    return Planes(graph.add("Reshape", [turned, graph.constant(np.array([-1, EIGHT * len(sums)]))]), sums)
 
 
 def _tables(bits: np.ndarray, codes: np.ndarray) -> np.ndarray:

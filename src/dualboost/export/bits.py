@@ -71,9 +71,9 @@ class CountedTrees:
         asked = len(self.digits.asked)
         codes = 6 * len(self.features) + 2.1 * self.digits.questions.eights
         each = codes + 0.06 * self._choices + 0.03 * asked + 2.6 * len(self.tables)
-        half_a_word = ROWS / 2 * each  # the last one is worked out for rows that are not there, too
+        lacking = ROWS * each  # the last word is worked out for all its rows, of which there may be but one
         turning = 2_000 if len(self.tables) <= _FEW else 9_000
-        return Effort(31_000 + turning + 4_700 * len(self.digits.levels) + 3 * asked + half_a_word, each)
+        return Effort(31_000 + turning + 4_700 * len(self.digits.levels) + 3 * asked + lacking, each)
 
     def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""

@@ -31,6 +31,10 @@ class Columns:
         places = np.searchsorted(self.features, features)
         return graph.add("Gather", [self.name, graph.constant(places)], {"axis": 0})
 
+    def trimmed(self, graph: Graph) -> Columns:
+        """The same without entries that are more."""
+        return Columns(self.cut(graph, self.name, 1), self.features)
+
     def cut(self, graph: Graph, name: str, axis: int) -> str:
         """A result for each entry, without those that are more."""
         if not self.more:

@@ -76,7 +76,7 @@ class RightTurns:
     def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
         padding = "" if outside.whole else add_beyond(graph)
-        columns = add_columns(graph, self.answers.features, outside.n_features, X, padding)
+        columns = add_columns(graph, self.answers.features, outside.n_features, X, padding).trimmed(graph)
         turns = graph.add("Cast", [self._turns(graph, columns)], {"to": INT8})
         digits, chosen = self._digits()
         if self.n_votes > 1:
@@ -85,7 +85,7 @@ class RightTurns:
         sums = graph.add("MatMulInteger", [graph.constant(digits), turns, zero])
         if self.n_votes > 1:
             sums = graph.add("Reshape", [sums, graph.constant(np.array([digits.shape[0] * digits.shape[1], -1]))])
-        return columns.cut(graph, self._scores(graph, graph.add("Cast", [sums], {"to": DOUBLE})), 0)
+        return self._scores(graph, graph.add("Cast", [sums], {"to": DOUBLE}))
 
     def _turns(self, graph: Graph, columns: Columns) -> str:
         """Whether a row turns right at each split, level after level; then whether it has strange categories."""

@@ -65,33 +65,33 @@ class _Ways:
         return cls(trees, n_features, turns, blocks, Ranges(first, max(first, min(counting, most + 1))))
 
     def add(self, graph: Graph) -> str:
-        """The sums, by the quickest way; to a block of counted rows, where little time is to lose, a single decision leads."""
+        """The sums, by the quickest way; where right turns are, a single decision leads there."""
         abstaining = Abstaining.of(self.trees, self.n_features)
         missing = abstaining.anywhere(graph) if len(abstaining.features) else ""
         rows = add_rows(graph)
-        sums = self._block_or_others(graph, rows, abstaining, missing)
+        sums = self._turns_or_others(graph, rows, abstaining, missing)
         return self._patched(graph, sums, abstaining, missing) if missing or self.turns.strangers else sums
+
+    def _turns_or_others(self, graph: Graph, rows: str, abstaining: Abstaining, missing: str) -> str:
+        first, last = self.ranges.turns, self.ranges.counting - 1
+        if first > last:
+            return self._block_or_others(graph, rows, abstaining, missing)
+        turns, others = graph.branch(), graph.branch()
+        summed = add_block(turns, rows, self.turns, self.n_features)
+        otherwise = self._block_or_others(others, rows, abstaining, missing)
+        return graph.choose(_between(graph, rows, first, last), (turns, summed), (others, otherwise))
 
     def _block_or_others(self, graph: Graph, rows: str, abstaining: Abstaining, missing: str) -> str:
         first, last = self.ranges.counting, self.blocks.block
         if first > last:
-            return self._turns_or_others(graph, rows, abstaining, missing)
+            return self._in_blocks_or_walked(graph, rows, abstaining, missing)
         at_once = _between(graph, rows, first, last)
         if missing:
             at_once = graph.add("And", [at_once, graph.add("Not", [missing])])
         block, others = graph.branch(), graph.branch()
         whole = add_block(block, rows, self.blocks, self.n_features)
-        otherwise = self._turns_or_others(others, rows, abstaining, missing)
-        return graph.choose(at_once, (block, whole), (others, otherwise))
-
-    def _turns_or_others(self, graph: Graph, rows: str, abstaining: Abstaining, missing: str) -> str:
-        first, last = self.ranges.turns, self.ranges.counting - 1
-        if first > last:
-            return self._in_blocks_or_walked(graph, rows, abstaining, missing)
-        turns, others = graph.branch(), graph.branch()
-        summed = add_block(turns, rows, self.turns, self.n_features)
         otherwise = self._in_blocks_or_walked(others, rows, abstaining, missing)
-        return graph.choose(_between(graph, rows, first, last), (turns, summed), (others, otherwise))
+        return graph.choose(at_once, (block, whole), (others, otherwise))
 
     def _in_blocks_or_walked(self, graph: Graph, rows: str, abstaining: Abstaining, missing: str) -> str:
         """As if no tree abstained from a missing value, and NaN for a strange category: so walks are shorter."""

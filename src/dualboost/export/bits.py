@@ -70,7 +70,7 @@ class CountedTrees:
     def effort(self) -> Effort:
         asked = len(self.digits.asked)
         codes = 6 * len(self.features) + 2.1 * self.digits.questions.eights
-        each = codes + 0.06 * self._choices + 0.03 * asked + 2.6 * len(self.tables)
+        each = codes + 0.06 * self._choices + 0.03 * asked + 1.5 * len(self.tables)
         lacking = ROWS * each  # the last word is worked out for all its rows, of which there may be but one
         turning = 2_000 if len(self.tables) <= _FEW else 9_000
         return Effort(31_000 + turning + 4_700 * len(self.digits.levels) + 3 * asked + lacking, each)

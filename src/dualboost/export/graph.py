@@ -79,6 +79,15 @@ class Graph:
         self._nodes.append(node)
         return parts
 
+    def parted(self, name: str, sizes: list[int]) -> list[str]:
+        """The rows of a table, so many each; nothing where these are none."""
+        if sum(size > 0 for size in sizes) == 1:
+            return [name if size else "" for size in sizes]
+        parts = [self.name("part") if size else "" for size in sizes]
+        given = self.constant(np.array([size for size in sizes if size]))
+        self._nodes.append(self._onnx.helper.make_node("Split", [name, given], list(filter(None, parts)), axis=0))
+        return parts
+
     def stacked(self, names: list[str], axis: int = 0) -> str:
         """Some results one after the other."""
         return names[0] if len(names) == 1 else self.add("Concat", names, {"axis": axis})

@@ -2,7 +2,8 @@
 
 Every tree starts with the value of its leftmost leaf. A right turn at a split leads to another leftmost leaf; so the
 score of a tree is its first value and what each right turn of the row adds. A row turns right where it comes by and the
-answer is yes. What turns add is given in whole numbers of seven digits, which are summed exactly, and fast.
+answer is yes. Trees that are one question (`folds`) have one turn. What turns add is given in whole numbers of seven
+digits, which are summed exactly, and fast.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dualboost.export.answers import Answers
 from dualboost.export.blocks import Outside
 from dualboost.export.columns import Columns, add_beyond, add_columns
 from dualboost.export.efforts import Effort
+from dualboost.export.folds import Folds, gathered
 from dualboost.export.graph import DOUBLE, INT8, Graph
 from dualboost.inspection.trees import PlainTrees
 
@@ -40,6 +42,7 @@ class RightTurns:
     vote: np.ndarray
     """Whose each node is; a vote may have none."""
     answers: Answers
+    folds: Folds
     levels: list[np.ndarray]
     """The splits of each; -1 for a place where there is none."""
     reached: list[np.ndarray]
@@ -64,14 +67,15 @@ class RightTurns:
 
     @property
     def _bytes_of_a_row(self) -> int:
-        return 2 * len(self.answers) + 3 * len(self.adds)
+        return 2 * len(self.answers) + 3 * (len(self.adds) + self.folds.count)
 
     @property
     def effort(self) -> Effort:
-        splits, questions = len(self.adds), len(self.answers)
-        beginning = 7_000 + 2_200 * len(self.levels) + 19 * splits + 3 * questions
+        turns, folds, questions = len(self.adds), self.folds.count, len(self.answers)
+        stages = 7_000 + 2_200 * len(self.levels) + 5_000 * self.folds.highest
         # Looking up takes half as long again with several threads of onnxruntime as with one.
-        return Effort(beginning, 0.4 * splits + 0.2 * questions + 0.28 * self.answers.looked_up)
+        each = 0.55 * turns + 0.55 * folds + 0.2 * questions + 0.15 * self.answers.looked_up
+        return Effort(stages + 19 * turns + 30 * folds + 3 * questions, each)
 
     def add(self, graph: Graph, X: str, outside: Outside) -> str:
         """The sum of the trees of each vote for these rows, a column each."""
@@ -90,13 +94,17 @@ class RightTurns:
     def _turns(self, graph: Graph, columns: Columns) -> str:
         """Whether a row turns right at each split, level after level; then whether it has strange categories."""
         answers, row = self.answers.add(graph, columns)
+
+        def place(node: int) -> int:
+            return row[self.answers.question(self.trees, node)] if node >= 0 else 0  # where no split is, any will do
+
+        folded = self.folds.add(graph, answers, place)
         found = []
         passing = ""
         for nodes, reached in zip(self.levels, self.reached, strict=True):
-            # Where there is no split any answer will do: turns there add nothing.
-            asked = [row[self.answers.question(self.trees, node)] if node >= 0 else 0 for node in nodes.tolist()]
-            rows = np.array(asked)
-            yes = graph.add("Gather", [answers, graph.constant(rows)], {"axis": 0})
+            single = nodes[self.folds.height[nodes] == 0]
+            asked = [gathered(graph, answers, place, single)] if len(single) else []
+            yes = graph.stacked(asked if passing else [*asked, *folded])
             right = graph.add("And", [passing, yes]) if passing else yes
             found.append(right)
             if len(reached):
@@ -159,17 +167,18 @@ def right_turns(votes: Sequence[PlainTrees]) -> RightTurns | None:
     """These trees; nothing where they say more than numbers can add up to."""
     trees = PlainTrees.joined(votes, 0.0)
     vote = np.repeat(np.arange(len(votes)), [len(own.feature) for own in votes])
-    levels, reached = _levels(trees)
-    split = np.concatenate(levels)
-    leftmost = _leftmost(trees)
     with np.errstate(over="ignore", invalid="ignore"):
-        adds = np.where(split >= 0, leftmost[trees.right[split]] - leftmost[trees.left[split]], 0.0)
+        folds, leftmost = Folds.of(trees), _leftmost(trees)
+        gain = np.where(folds.height > 0, folds.gain, leftmost[trees.right] - leftmost[trees.left])
+    levels, reached = _levels(trees, folds)
+    split = np.concatenate(levels)
+    adds = np.where(split >= 0, gain[split], 0.0)
     if not np.isfinite(adds).all():
         return None
-    return RightTurns(len(votes), trees, vote, Answers.of(trees), levels, reached, adds)
+    return RightTurns(len(votes), trees, vote, Answers.of(trees), folds, levels, reached, adds)
 
 
-def _levels(trees: PlainTrees) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _levels(trees: PlainTrees, folds: Folds) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """The splits of each level; which turns lead to the next: left ones, then right ones.
 
     Where most of them do all stay, for to choose some costs more than to follow a few that lead nowhere.
@@ -177,9 +186,10 @@ def _levels(trees: PlainTrees) -> tuple[list[np.ndarray], list[np.ndarray]]:
     levels, reached = [], []
     nodes = trees.roots[:-1]
     nodes = nodes[trees.feature[nodes] >= 0]
+    nodes = nodes[np.argsort(folds.height[nodes], kind="stable")]  # of one table after the other
     while len(nodes):
         below = np.concatenate([trees.left[nodes], trees.right[nodes]])
-        splits = (trees.feature[below] >= 0) & np.tile(nodes >= 0, 2)
+        splits = (trees.feature[below] >= 0) & np.tile((nodes >= 0) & (folds.height[nodes] == 0), 2)
         levels.append(nodes)
         reached.append(np.flatnonzero(splits | (splits.mean() >= _MOST_OF_THEM)))
         nodes = np.where(splits, below, -1)[reached[-1]]

@@ -79,23 +79,20 @@ class CountedTrees:
         """The sum of the trees of each vote for these rows, a column each."""
         columns = add_columns(graph, self.features, outside.n_features, X, add_padding(outside))
         digits = graph.add("Cast", [self.digits.add(graph, columns)], {"to": UINT64})
-        numbers = _numbers(graph, digits, len(self.tables), outside.whole)
+        numbers = _numbers(graph, digits, len(self.tables), outside)
         found = graph.add("GatherElements", [graph.constant(self.tables), numbers], {"axis": 1})
         if self.n_votes == 1 and outside.whole:  # a product is slower for many rows, a sum much slower for a few
             sums = graph.add("ReduceSum", [found, graph.constant(np.array([0]))], {"keepdims": 1})
         else:
             sums = graph.add("MatMul", [graph.constant(self.votes), found])
-        if not outside.whole:
-            ends = graph.constant(np.array([0])), outside.rows, graph.constant(np.array([1]))
-            sums = graph.add("Slice", [sums, *ends])
         if self.n_votes == 1:  # nothing is moved
             return graph.add("Reshape", [sums, graph.constant(np.array([-1, 1]))])
         return graph.add("Transpose", [sums], {"perm": [1, 0]})
 
 
-def _numbers(graph: Graph, digits: str, groups: int, many: bool) -> str:
-    """Of each group, a column a row."""
-    if groups <= _FEW and not many:
+def _numbers(graph: Graph, digits: str, groups: int, outside: Outside) -> str:
+    """Of each group, a column a row; only of rows that are there."""
+    if groups <= _FEW and not outside.whole:
         turned = _turned_by_product(graph, digits, groups)
     else:
         eights = graph.add("Reshape", [digits, graph.constant(np.array([-1, 2, 2, 2, groups]))])
@@ -104,6 +101,8 @@ def _numbers(graph: Graph, digits: str, groups: int, many: bool) -> str:
     lowered = graph.add("BitShift", [by_bit, graph.constant(8 * _EIGHT[:, None, None])], {"direction": "RIGHT"})
     byte = graph.add("Cast", [lowered], {"to": UINT8})  # the lowest one
     each = graph.add("Reshape", [byte, graph.constant(np.array([-1, groups]))])
+    if not outside.whole:
+        each = graph.add("Slice", [each, graph.constant(np.array([0])), outside.rows])
     return graph.add("Cast", [graph.add("Transpose", [each], {"perm": [1, 0]})], {"to": INT32})
 
 

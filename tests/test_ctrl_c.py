@@ -83,7 +83,7 @@ ENDLESS = {
     "matrix": lambda: endless("LPBoostClassifier", learner=Matrix()),
     "diagram": lambda: endless("FrankWolfeBoostClassifier", learner=NZDD(Thresholds())),
 }
-FEW = {"several classes, linear programs": 6_000, "diagram": 1_500, "sklearn": 6_000}
+FEW = {"several classes, linear programs": 6_000, "diagram": 1_500}
 
 
 def interrupted(make, rows, labels, after: float) -> tuple[float, str, float, float]:

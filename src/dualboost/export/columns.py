@@ -33,13 +33,13 @@ class Columns:
 
     def trimmed(self, graph: Graph) -> Columns:
         """The same without entries that are more."""
-        return Columns(self.cut(graph, self.name, 1), self.features)
+        return Columns(self.cut(graph, self.name), self.features)
 
-    def cut(self, graph: Graph, name: str, axis: int) -> str:
+    def cut(self, graph: Graph, name: str) -> str:
         """A result for each entry, without those that are more."""
         if not self.more:
             return name
-        return graph.add("Slice", [name, *(graph.constant(np.array([number])) for number in (0, -self.more, axis))])
+        return graph.add("Slice", [name, *(graph.constant(np.array([number])) for number in (0, -self.more, 1))])
 
 
 def add_columns(graph: Graph, used: np.ndarray, n_features: int, X: str = "X", padding: str = "") -> Columns:

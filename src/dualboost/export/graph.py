@@ -10,9 +10,9 @@ import numpy as np
 
 from dualboost.export.ensemble import TreeArrays
 
-__all__ = ["BOOL", "DOUBLE", "INT8", "INT32", "INT64", "UINT8", "UINT64", "Graph", "require_onnx"]
+__all__ = ["DOUBLE", "INT8", "INT32", "INT64", "UINT8", "UINT64", "Graph", "require_onnx"]
 
-UINT8, INT8, INT32, INT64, BOOL, DOUBLE, UINT64 = 2, 3, 6, 7, 9, 11, 13  # the numbers of these kinds in ONNX
+UINT8, INT8, INT32, INT64, DOUBLE, UINT64 = 2, 3, 6, 7, 11, 13  # the numbers of these kinds in ONNX
 
 _ML = "ai.onnx.ml"
 _OPSETS = {"": 18, _ML: 5}
@@ -148,7 +148,7 @@ class Graph:
 
     def _as_branch(self, result: str, inputs: list[str] | None = None, kind: int = DOUBLE):
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
-        told = kind, [] if kind == BOOL else [None, None]
+        told = kind, [None, None]
         given, output = (
             [helper.make_tensor_value_info(name, kind, shape) for name in names]
             for names, (kind, shape) in ((inputs or [], (kinds.INT64, [1])), ([result], told))

@@ -89,7 +89,7 @@ def add_curves(graph: Graph, votes: Sequence[Sequence[Lookup]], columns: Columns
     """The sums of each vote's tables, a column each."""
     nothing = [_lookup([Curve(0, np.empty(0), np.zeros(1), 0.0)], False)]
     rows = [graph.sum([table.add(graph, columns) for table in own or nothing]) for own in votes]
-    joined = columns.cut(graph, graph.stacked(rows), 1)
+    joined = columns.cut(graph, graph.stacked(rows))
     return graph.add("Transpose", [joined], {"perm": [1, 0]})
 
 

@@ -57,7 +57,7 @@ def add_planes(graph: Graph, columns: Columns, curves: Sequence[Curve], bits: Ma
     parted: list[str] = []
     sums: list[tuple[int, int]] = []
     for longer in add_steps(graph, curves, columns):
-        steps = longer._replace(at=columns.cut(graph, longer.at, 1))
+        steps = longer._replace(at=columns.cut(graph, longer.at))
         own = {feature: _tables(bits[feature], codes) for _, feature, codes in steps.own}
         row_of = {feature: row for row, feature, _ in steps.own}
         wide = [feature for feature, tables in own.items() if len(tables) >= _WIDE]

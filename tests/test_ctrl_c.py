@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ from dualboost.estimators.base import _first_vote
 from dualboost.estimators.clock import Clock
 from dualboost.estimators.validation import TrainingData
 from dualboost.game import Game
-from dualboost.learners import NZDD, LeafTrees, Matrix, SklearnLearner, Stumps, Trees, Words
+from dualboost.learners import NZDD, LeafTrees, Learner, Matrix, Oracle, SklearnLearner, Stumps, Trees, Words
 from dualboost.learners.nzdd import Thresholds
 from dualboost.losses import SoftMargin
 from dualboost.master import EdgeProgram
@@ -258,31 +259,51 @@ def test_handlers_of_others_and_other_threads_are_left_alone():
     assert done == [9]
 
 
+# ---- what takes long, on a machine of any speed ---------------------------------------------------------------------
+
+
+def lasting(seconds: float, make: Callable[[int], Callable[[], object]], m: int) -> int:
+    """How many rows the call make(m)() needs, from m on, to take at least so long here."""
+    while True:
+        call = make(m)
+        start = time.perf_counter()
+        call()
+        took = time.perf_counter() - start
+        if took >= seconds:
+            return m
+        m = int(m * min(4.0, 1.5 * seconds / took))
+
+
 # ---- linear programs ------------------------------------------------------------------------------------------------
 
 
-def program(m: int = 3000, n: int = 120) -> EdgeProgram:
-    """One that takes more than a second."""
+def program(m: int, n: int) -> EdgeProgram:
     made = EdgeProgram(np.full(m, 1 / (0.3 * m)))
     made.add(np.random.default_rng(0).choice([-1.0, 1.0], (n, m), p=[0.4, 0.6]))
     return made
 
 
+def program_rows(seconds: float, n: int) -> int:
+    """With so many rows a program of n hypotheses takes at least so long here."""
+    return lasting(seconds, lambda m: program(m, n).solve, 1500)
+
+
 def test_a_program_is_cut_and_can_be_solved_again():
-    made = program()
+    made = program(program_rows(1.0, 120), 120)
     start = time.monotonic()
     with pytest.raises(Cut, match="enough"), cut_by(lambda: "enough" if time.monotonic() > start + 0.1 else ""):
         made.solve()
     assert time.monotonic() - start < 1.0
-    short = program(1200, 40)
+    m = program_rows(0.3, 40)
+    short = program(m, 40)
     with pytest.raises(Cut), cut_by(lambda: "at once"):
         short.solve()
-    for one, two in zip(short.solve(), program(1200, 40).solve(), strict=True):
+    for one, two in zip(short.solve(), program(m, 40).solve(), strict=True):
         np.testing.assert_allclose(one, two, atol=1e-9)
 
 
 def test_ctrl_c_cuts_a_program(ctrl_c):
-    made = program()
+    made = program(program_rows(1.0, 120), 120)
     ctrl_c(after=0.15)
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
@@ -329,18 +350,33 @@ def test_a_time_limit_cuts_a_program_and_a_first_round_is_never_cut():
 # ---- long calls of kernels ------------------------------------------------------------------------------------------
 
 LONG = {
-    "optimal": (Trees(2, search="optimal"), 20_000, 60),
-    "greedy": (Trees(10), 600_000, 20),
-    "polished": (Trees(4, search="polished"), 600_000, 20),
-    "leaves": (LeafTrees(100), 600_000, 20),
+    "optimal": (Trees(2, search="optimal"), 60),
+    "greedy": (Trees(10), 20),
+    "polished": (Trees(4, search="polished"), 20),
+    "leaves": (LeafTrees(100), 20),
 }
 
 
-def long_call(name: str):
-    """A search that takes some tenths of a second, and its weights."""
-    learner, m, features = LONG[name]
+def bound(learner: Learner, m: int, features: int) -> tuple[Oracle, np.ndarray]:
+    """An oracle for so many rows, and equal weights."""
     rows, labels = rows_of(m, features)
     return learner.bind(rows, np.where(labels, 1, -1).astype(np.int8), Rows.of(m)), np.full(m, 1 / m)
+
+
+def rows_for(seconds: float, learner: Learner, features: int) -> int:
+    """With so many rows a search takes at least so long here."""
+
+    def search(m: int) -> Callable[[], object]:
+        oracle, d = bound(learner, m, features)
+        return lambda: oracle.best(d)
+
+    return lasting(seconds, search, 20_000)
+
+
+def long_call(name: str) -> tuple[Oracle, np.ndarray]:
+    """A search that takes some tenths of a second, and its weights."""
+    learner, features = LONG[name]
+    return bound(learner, rows_for(0.3, learner, features), features)
 
 
 @pytest.mark.parametrize("name", LONG)
@@ -363,9 +399,8 @@ def test_the_margins_of_many_trees_are_cut():
 
 def test_a_search_hears_ctrl_c_and_others_go_on(ctrl_c):
     """Those in other threads have another run, and no signals."""
-    rows, labels = rows_of(70_000, 100)
-    oracle = Trees(2, search="optimal").bind(rows, np.where(labels, 1, -1).astype(np.int8), Rows.of(len(rows)))
-    d, done = np.full(len(rows), 1 / len(rows)), []
+    optimal, done = Trees(2, search="optimal"), []
+    oracle, d = bound(optimal, rows_for(1.0, optimal, 100), 100)
     other, e = long_call("polished")
     answer = other.best(e)
     threads = [threading.Thread(target=lambda: done.append(other.best(e))) for _ in range(3)]
@@ -375,10 +410,15 @@ def test_a_search_hears_ctrl_c_and_others_go_on(ctrl_c):
         for thread in threads:
             thread.start()
         oracle.best(d)
-    assert time.thread_time() - start < 0.6, "of more than a second"
+    assert time.thread_time() - start < 0.6, "of a second or more"
     for thread in threads:
         thread.join()
     assert [found.hypotheses for found in done] == [answer.hypotheses] * 3
+
+
+def long_rounds() -> tuple[np.ndarray, np.ndarray]:
+    """Rows that take the optimal search a second."""
+    return rows_of(rows_for(1.0, Trees(2, search="optimal"), 60), 60)
 
 
 def interrupted_after_a_round(rows, labels) -> tuple[float, int, float, float]:
@@ -404,14 +444,14 @@ def interrupted_after_a_round(rows, labels) -> tuple[float, int, float, float]:
 def test_ctrl_c_in_a_round_of_seconds_and_in_what_follows():
     times = []
     while len(times) < 3 and min(times, default=1.0) >= 1.0:
-        took, rounds, score, missed = in_a_child(interrupted_after_a_round, *rows_of(100_000, 60))
+        took, rounds, score, missed = in_a_child(interrupted_after_a_round, *long_rounds())
         assert rounds == 1 and score > 0.6 and missed <= 0
         times.append(took)
     assert min(times) < 1.0, times
 
 
 def test_a_time_limit_cuts_a_round():
-    (rows, labels), took = rows_of(100_000, 60), []
+    (rows, labels), took = long_rounds(), []
     for seconds in (1e-6, 2.5):
         start = time.process_time()
         model = margin(learner=Trees(2, search="optimal"), calibrate=False, training=Training(seconds=seconds))

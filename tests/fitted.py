@@ -8,11 +8,13 @@ from functools import cache
 
 import numpy as np
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.tree import DecisionTreeClassifier
 
 import dualboost
 from dualboost.files.model import MODELS
-from dualboost.learners import NZDD, LeafTrees, Matrix, Stumps, Trees, Union, Words
+from dualboost.learners import NZDD, LeafTrees, Matrix, SklearnLearner, Stumps, Trees, Union, Words
 from dualboost.learners.nzdd import Conjunctions, Intervals
 
 X, Y = make_classification(120, 5, n_informative=3, n_redundant=0, random_state=0)
@@ -70,6 +72,12 @@ _KINDS: dict[str, Callable] = {
     "union": lambda: margin(nu=0.5, learner=Union((Stumps(), Words()))).fit(counts(WHOLE), Y),
     "union of trees": lambda: margin(nu=0.5, learner=Union((Trees(2), Words()))).fit(counts(WHOLE), Y),
     "names": lambda: margin().fit(frame(X), Y),
+    "scikit-learn's trees": lambda: quick(
+        "AdaBoostClassifier", learner=SklearnLearner(DecisionTreeClassifier(max_depth=3, random_state=0))
+    ).fit(X, Y),
+    "a forest, reweighted": lambda: dualboost.reweight(
+        RandomForestClassifier(20, max_depth=4, random_state=0).fit(X[::2], Y[::2]), X, Y, nu=0.3
+    ),
 }
 KINDS = list(_KINDS)
 

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
 from dualboost import MarginBoostClassifier, explain, pairs, shapes
 from dualboost.inspection.as_trees import plain_trees
@@ -102,9 +103,7 @@ def test_one_class_of_several():
 
 
 def test_what_cannot_be_explained_is_refused():
-    from sklearn.tree import DecisionTreeClassifier
-
-    learner = SklearnLearner(DecisionTreeClassifier(max_depth=2, random_state=0))
+    learner = SklearnLearner(LogisticRegression())
     model = MarginBoostClassifier(nu=0.3, max_iter=3, learner=learner, calibrate=False).fit(WHOLE, Y)
     with pytest.raises(ValueError, match="needs a vote of stumps, trees or boxes"):
         explain(model, WHOLE)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.linear_model import LogisticRegression
 
 from dualboost import AdaBoostClassifier, MarginBoostClassifier, to_onnx
 from dualboost.estimators.calibration import Sigmoid, Steps
@@ -162,7 +162,7 @@ def test_the_export_keeps_names():
 def test_what_cannot_be_exported_is_refused():
     with pytest.raises(NotFittedError):
         to_onnx(MarginBoostClassifier())
-    learner = SklearnLearner(DecisionTreeClassifier(max_depth=2, random_state=0))
+    learner = SklearnLearner(LogisticRegression())
     model = MarginBoostClassifier(nu=0.3, max_iter=3, learner=learner, calibrate=False).fit(WHOLE, Y)
     with pytest.raises(ValueError, match="needs a vote of stumps, trees or boxes"):
         to_onnx(model)

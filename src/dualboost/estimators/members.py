@@ -9,35 +9,68 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
+from dualboost.estimators.foreign_trees import raw_trees
 from dualboost.learners import Answer, Learner, Matrix, Oracle, Predictor
+from dualboost.learners.leaf_scores import LeafScores
+from dualboost.learners.raw_trees import RawTree
 from dualboost.rows import Rows
 
-__all__ = ["FittedMembers", "Members", "members_of"]
+__all__ = ["FittedMembers", "Members", "ReadTrees", "members_of"]
 
 
 class Members(ABC):
-    """What is asked of a fitted ensemble: the votes of its members, and a smaller one with only some of them."""
+    """What is asked of a fitted ensemble: the votes of its members, and a weighting of some of them."""
 
     @abstractmethod
     def votes(self, X) -> np.ndarray:
         """Raw votes, one row a member."""
 
     @abstractmethod
-    def keep(self, chosen: np.ndarray) -> Members:
+    def weighted(self, chosen: np.ndarray, w: np.ndarray, largest: np.ndarray, base: float) -> Predictor:
+        """base + the sum over the chosen members of w times their votes over `largest`, cut off at -1 and 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTrees(Members):
+    """Trees that could be read, and need their library no more."""
+
+    trees: list[RawTree] = field(repr=False)
+
+    def votes(self, X) -> np.ndarray:
+        return np.array([LeafScores.of_raw([tree], np.ones(1)).scores(X) for tree in self.trees])
+
+    def weighted(self, chosen: np.ndarray, w: np.ndarray, largest: np.ndarray, base: float) -> Predictor:
+        kept = [self.trees[j].saying(partial(_cut_off, size)) for j, size in zip(chosen, largest, strict=True)]
+        return LeafScores.of_raw([*kept, RawTree.constant(1.0)], np.append(w, base))
+
+
+def _cut_off(largest: float, votes: np.ndarray) -> np.ndarray:
+    return np.clip(votes / largest, -1, 1)
+
+
+class AskedMembers(Members):
+    """Members that only their library can ask. Abstract."""
+
+    @abstractmethod
+    def keep(self, chosen: np.ndarray) -> AskedMembers:
         """Only these members, in this order."""
 
     @abstractmethod
     def importances(self, n_features: int) -> np.ndarray:
         """One row a member: how much it relies on each feature; zeros where it does not say."""
 
+    def weighted(self, chosen: np.ndarray, w: np.ndarray, largest: np.ndarray, base: float) -> Predictor:
+        return MemberScores(self.keep(chosen), w, largest, base)
+
 
 @dataclass(frozen=True, eq=False)
-class Classifiers(Members):
-    """Forests, bagging, AdaBoost: every member is a classifier, perhaps on some of the features."""
+class Classifiers(AskedMembers):
+    """Forests, bagging, AdaBoost of what is no tree: every member is a classifier, perhaps on some of the features."""
 
     members: Sequence
     features: Sequence | None
@@ -74,24 +107,8 @@ def _codes(labels: np.ndarray, member) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Regressors(Members):
-    """scikit-learn's GradientBoosting: every member is a regression tree."""
-
-    members: Sequence
-
-    def votes(self, X) -> np.ndarray:
-        return np.array([member.predict(X) for member in self.members])
-
-    def keep(self, chosen: np.ndarray) -> Regressors:
-        return Regressors([self.members[j] for j in chosen])
-
-    def importances(self, n_features: int) -> np.ndarray:
-        return np.array([member.feature_importances_ for member in self.members]).reshape(-1, n_features)
-
-
-@dataclass(frozen=True, eq=False)
-class Stages(Members):
-    """scikit-learn's HistGradientBoosting shows its trees only as the steps of its staged scores."""
+class Stages(AskedMembers):
+    """HistGradientBoosting with categories: its trees show as the steps of its staged scores."""
 
     model: object
     chosen: np.ndarray
@@ -111,8 +128,8 @@ class Stages(Members):
 
 
 @dataclass(frozen=True, eq=False)
-class LightTrees(Members):
-    """LightGBM: single-tree boosters."""
+class LightTrees(AskedMembers):
+    """LightGBM with categories and the like: single-tree boosters."""
 
     members: Sequence
 
@@ -127,8 +144,8 @@ class LightTrees(Members):
 
 
 @dataclass(frozen=True, eq=False)
-class XGTrees(Members):
-    """XGBoost: single-tree boosters."""
+class XGTrees(AskedMembers):
+    """XGBoost with categories and the like: single-tree boosters."""
 
     members: Sequence
 
@@ -157,6 +174,11 @@ def members_of(ensemble) -> Members:
     ensemble = getattr(ensemble, "booster_", ensemble)  # LightGBM's scikit-learn class
     if hasattr(ensemble, "get_booster"):  # XGBoost's
         ensemble = ensemble.get_booster()
+    trees = raw_trees(ensemble)
+    return _asked(ensemble) if trees is None else ReadTrees(trees)
+
+
+def _asked(ensemble) -> AskedMembers:
     if hasattr(ensemble, "model_to_string"):
         single = [_light_tree(ensemble, t) for t in range(ensemble.num_trees())]
         return LightTrees(single)
@@ -168,8 +190,6 @@ def members_of(ensemble) -> Members:
         listed = np.asarray(ensemble.estimators_, dtype=object).ravel()
         if all(hasattr(member, "classes_") for member in listed):
             return Classifiers(list(listed), getattr(ensemble, "estimators_features_", None))
-        if all(hasattr(member, "predict") for member in listed):
-            return Regressors(list(listed))
     raise ValueError(
         "reweight needs a fitted forest, bagging or boosted classifier of scikit-learn, LightGBM or XGBoost, "
         f"not {type(ensemble).__name__}: fit it first, or give its votes as a matrix to solve."
@@ -211,12 +231,12 @@ class MembersOracle(Oracle):
     def margins(self, hypotheses: Sequence[int], w: np.ndarray) -> np.ndarray:
         return self.table.margins(hypotheses, w)
 
-    def predictor(self, hypotheses: Sequence[int], w: np.ndarray) -> MemberScores:
+    def predictor(self, hypotheses: Sequence[int], w: np.ndarray) -> Predictor:
         chosen, w = np.asarray(hypotheses, dtype=np.intp), np.asarray(w, dtype=np.float64)
         voting = chosen < len(self.largest)
         base = float(w[~voting].sum())
         kept = chosen[voting]
-        return MemberScores(self.members.keep(kept), w[voting], self.largest[kept], base)
+        return self.members.weighted(kept, w[voting], self.largest[kept], base)
 
     def forget(self) -> None:
         self.table.forget()
@@ -226,7 +246,7 @@ class MembersOracle(Oracle):
 class MemberScores(Predictor):
     """The members that were kept, and their weights."""
 
-    members: Members
+    members: AskedMembers
     weights: np.ndarray
     largest: np.ndarray
     """The largest raw vote of each member on the rows it was weighted on."""

@@ -44,7 +44,8 @@ def to_onnx(model: BoostedClassifier) -> ModelProto:
     Parameters
     ----------
     model : a fitted classifier of dualboost
-        Votes of stumps, trees, boxes and columns can be exported; those of scikit-learn's own classifiers cannot.
+        Votes of stumps, trees, boxes and columns can be exported, scikit-learn's trees too; those of its other
+        classifiers cannot.
 
     Returns
     -------

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 import dualboost.boosters
@@ -22,6 +23,7 @@ from dualboost.estimators.bagging import Average
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Sigmoid, Softmax, Steps
 from dualboost.estimators.inside import way_in
+from dualboost.estimators.members import FittedMembers, ReadTrees
 from dualboost.estimators.training import Training
 from dualboost.game import Certificate
 from dualboost.learners.class_stumps import ClassScores
@@ -29,6 +31,7 @@ from dualboost.learners.leaf_scores import LeafScores
 from dualboost.learners.matrix import MatrixScores
 from dualboost.learners.nzdd import Conjunctions, Intervals, Paths, Thresholds
 from dualboost.learners.nzdd.boxes import BoxScores
+from dualboost.learners.raw_trees import RawTree
 from dualboost.learners.stumps import StumpScores
 from dualboost.learners.tree_scores import TreeScores
 from dualboost.learners.union import SumScores
@@ -62,6 +65,8 @@ _PARTS = (dualboost.boosters, dualboost.learners, dualboost.losses, dualboost.se
 _RECORDS = (
     *(kind for part in _PARTS for kind in _public(part) if is_dataclass(kind)),
     *(Certificate, Sigmoid, Softmax, Steps, Training, *_RULES),
+    *(DecisionTreeClassifier, ExtraTreeClassifier),  # what SklearnLearner was given: parameters alone
+    *(FittedMembers, ReadTrees, RawTree),  # what reweight was given
 )
 MODELS = {kind.__name__: kind for kind in _public(dualboost.estimators) if issubclass(kind, BoostedClassifier)}
 TYPES: dict[str, type] = {**MODELS, **{kind.__name__: kind for kind in (*_RECORDS, *_PREDICTORS)}}

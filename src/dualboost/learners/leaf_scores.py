@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,13 +14,16 @@ from dualboost import kernels
 from dualboost.data import MASK_BYTES, Bins
 from dualboost.learners.base import Predictor
 from dualboost.learners.named_columns import HoldsCategories, NamedColumns
+from dualboost.learners.raw_trees import RawTree
 
 __all__ = ["BY_MASK", "LeafScores", "LeafTree"]
 
 BY_MASK = -1
 """In the place of a cut: a split of categories."""
 
+_DENSE = 1 << 23  # entries of sparse rows that are written out at once
 _DTYPES = (np.int32, np.int32, np.uint8, np.int32, np.int32, np.float64, np.uint8)
+_NO_TREE = RawTree.of([], [], [], ([], []), [])
 
 
 class LeafTree(NamedTuple):
@@ -76,33 +79,52 @@ class LeafScores(HoldsCategories, Predictor):
     def of(
         cls, bins: Bins, trees: Sequence[LeafTree], w: np.ndarray, columns: NamedColumns | None = None
     ) -> LeafScores:
-        kinds = (np.int32, float, np.uint8, int, int, float, bool)
-        parts: list[list[np.ndarray]] = [[np.empty(0, dtype)] for dtype in kinds]
-        masks, roots, start = [np.empty((0, MASK_BYTES), dtype=np.uint8)], [], 0
-        for tree, weight in zip(trees, w, strict=True):
+        raw, by_mask, masks = [], [np.empty(0, dtype=bool)], [np.empty((0, MASK_BYTES), dtype=np.uint8)]
+        for tree in trees:
             feature, cut, missing_right, left, right, value, own = tree.arrays()
-            by_mask = (feature >= 0) & (cut == BY_MASK)
-            thresholds = _thresholds(bins, np.where(by_mask, -1, feature), cut)
-            entries = (feature, thresholds, missing_right, left + start, right + start, weight * value, by_mask)
-            for part, entry in zip(parts, entries, strict=True):
-                part.append(entry)
-            masks.append(own[by_mask] if len(own) else own)
-            roots.append(start)
-            start += len(feature)
-        feature, threshold, missing_right, left, right, value, by_mask = (np.concatenate(part) for part in parts)
-        children = left.astype(np.int32), right.astype(np.int32)
-        sizes = np.abs(np.asarray(w, dtype=np.float64))
-        plain = (feature, threshold, missing_right, *children, value, np.array(roots, dtype=np.int64), sizes)
-        if columns is None or not by_mask.any():
-            return cls(*plain)
-        numbers = np.where(by_mask, np.cumsum(by_mask) - 1, -1).astype(np.int32)
-        return cls(*plain, numbers, np.concatenate(masks), *columns)
+            masked = (feature >= 0) & (cut == BY_MASK)
+            thresholds = _thresholds(bins, np.where(masked, -1, feature), cut)
+            raw.append(RawTree.of(feature, thresholds, missing_right, (left, right), value))
+            by_mask.append(masked)
+            masks.append(own[masked] if len(own) else own)
+        plain, masked = cls.of_raw(raw, w), np.concatenate(by_mask)
+        if columns is None or not masked.any():
+            return plain
+        numbers = np.where(masked, np.cumsum(masked) - 1, -1).astype(np.int32)
+        named, name_start, names, name_codes = columns
+        return replace(
+            plain, mask=numbers, masks=np.concatenate(masks), named=named, name_start=name_start, names=names,
+            name_codes=name_codes,
+        )  # fmt: skip
+
+    @classmethod
+    def of_raw(cls, trees: Sequence[RawTree], w: np.ndarray) -> LeafScores:
+        """Of trees that others have grown."""
+        sizes = np.array([len(tree.feature) for tree in trees], dtype=np.int64)
+        roots = np.cumsum(sizes) - sizes
+
+        def joined(name: str) -> np.ndarray:
+            return np.concatenate([getattr(_NO_TREE, name), *(getattr(tree, name) for tree in trees)])
+
+        weights, shift = np.asarray(w, dtype=np.float64), np.repeat(roots, sizes).astype(np.int32)
+        return cls(
+            joined("feature"), joined("threshold"), joined("missing_right"), joined("left") + shift,
+            joined("right") + shift, joined("value") * np.repeat(weights, sizes), roots, np.abs(weights),
+        )  # fmt: skip
 
     def scores(self, X, threads: int = 1) -> np.ndarray:
-        table = X.toarray() if sp.issparse(X) else X
-        out = np.empty(len(table))
-        self._prepared.scores(table, out, threads)
+        out = np.empty(X.shape[0])
+        if not sp.issparse(X):
+            self._prepared.scores(X, out, threads)
+            return out
+        X, step = sp.csr_array(X), max(1, _DENSE // max(X.shape[1], 1))
+        for first in range(0, len(out), step):
+            self._prepared.scores(X[first : first + step].toarray(), out[first : first + step], threads)
         return out
+
+    def __len__(self) -> int:
+        """How many trees ask anything."""
+        return int(np.count_nonzero(self.feature[self.roots] >= 0))
 
     @cached_property
     def _prepared(self) -> kernels.LeafPredictor:

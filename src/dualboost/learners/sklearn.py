@@ -16,6 +16,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from dualboost.learners.base import Answer, Learner, Oracle, Predictor
+from dualboost.learners.leaf_scores import LeafScores
+from dualboost.learners.raw_trees import RawTree, scikit_tree
 from dualboost.products import times
 from dualboost.rows import Rows
 
@@ -91,6 +93,12 @@ class FittedHypothesis:
             return np.full(X.shape[0], self.constant, dtype=np.int8)
         return _as_signs(self.estimator.predict(X))
 
+    def tree(self) -> RawTree | None:
+        """As a tree that says +1 or -1; None where the classifier is no tree."""
+        if self.estimator is None:
+            return RawTree.constant(float(self.constant))
+        return scikit_tree(self.estimator, lambda shares: np.where(shares[:, 1] > shares[:, 0], 1.0, -1.0))
+
     def importances(self, n_features: int) -> np.ndarray:
         """The classifier's own, which sum to 1; from its coefficients if it has those; zeros if it has neither."""
         own = getattr(self.estimator, "feature_importances_", None)
@@ -136,7 +144,11 @@ class SklearnOracle(Oracle):
             z += times(self.column(hypothesis), weight)
         return z
 
-    def predictor(self, hypotheses: Sequence[FittedHypothesis], w: np.ndarray) -> FittedScores:
+    def predictor(self, hypotheses: Sequence[FittedHypothesis], w: np.ndarray) -> Predictor:
+        trees = [hypothesis.tree() for hypothesis in hypotheses]
+        plain = [tree for tree in trees if tree is not None]
+        if len(plain) == len(trees):
+            return LeafScores.of_raw(plain, w)
         return FittedScores(tuple(hypotheses), np.array(w, dtype=np.float64))
 
     def forget(self) -> None:

@@ -1,0 +1,159 @@
+"""Trees of forests and boosters of other libraries, read: votes are theirs, at thresholds and for missing values too."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.linear_model import RidgeClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from dualboost import explain, load_model, reweight, save_model, shapes
+from dualboost.estimators.foreign_trees import raw_trees
+from dualboost.estimators.members import AskedMembers, MemberScores, ReadTrees, _asked, members_of
+from dualboost.learners.leaf_scores import LeafScores
+
+X, Y = make_classification(500, 6, n_informative=4, flip_y=0.05, random_state=0)
+X = np.round(X, 2) / 3  # thresholds between values that single precision does not hold
+PATCHY = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+TOWNS = np.column_stack([np.digitize(X[:, 0], [-0.4, -0.1, 0.2, 0.5]) * 2 % 5, X[:, 1:]]).astype(float)
+
+
+def lightgbm(**options):
+    library = pytest.importorskip("lightgbm")
+    return library.LGBMClassifier(**{"n_estimators": 12, "verbose": -1, **options})
+
+
+def xgboost(**options):
+    library = pytest.importorskip("xgboost")
+    return library.XGBClassifier(**{"n_estimators": 12, **options})
+
+
+READ = {
+    "forest": lambda: RandomForestClassifier(15, random_state=0),
+    "extra trees": lambda: ExtraTreesClassifier(15, max_depth=6, random_state=0),
+    "bagging": lambda: BaggingClassifier(n_estimators=15, max_features=0.5, random_state=0),
+    "bagging, one class in some": lambda: BaggingClassifier(n_estimators=15, max_samples=2, random_state=0),
+    "AdaBoost": lambda: AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=12, random_state=0),
+    "gradient boosting": lambda: GradientBoostingClassifier(n_estimators=12, random_state=0),
+    "histogram boosting": lambda: HistGradientBoostingClassifier(max_iter=12),
+    "lightgbm": lightgbm,
+    "lightgbm, forest": lambda: lightgbm(boosting_type="rf", bagging_freq=1, bagging_fraction=0.5),
+    "xgboost": xgboost,
+    "xgboost, many leaves": lambda: xgboost(grow_policy="lossguide", max_leaves=40, max_depth=0),
+}
+ASKED = {
+    "bagging without trees": lambda: BaggingClassifier(RidgeClassifier(), n_estimators=8, random_state=0),
+    "a vote": lambda: VotingClassifier([("ridge", RidgeClassifier()), ("tree", DecisionTreeClassifier(max_depth=3))]),
+    "histogram boosting, categories": lambda: HistGradientBoostingClassifier(max_iter=12, categorical_features=[0]),
+    "lightgbm, zeros": lambda: lightgbm(zero_as_missing=True),
+    "lightgbm, lines": lambda: lightgbm(linear_tree=True),
+    "xgboost, dart": lambda: xgboost(booster="dart", rate_drop=0.5),
+}
+PATCHY_TOO = [name for name in READ if name not in ("AdaBoost", "gradient boosting")]  # these refuse missing values
+
+
+def near_thresholds(members: ReadTrees) -> np.ndarray:
+    """Rows of values at the thresholds of all trees and right beside them, in double and in single precision."""
+    cuts = np.concatenate([tree.threshold[tree.feature >= 0] for tree in members.trees])
+    cuts = np.append(cuts[np.isfinite(cuts)], 0.0)
+    singles = cuts.astype(np.float32)
+    steps = [np.nextafter(singles, np.float32(way)).astype(float) for way in (-9, 9)]
+    values = np.concatenate([cuts, np.nextafter(cuts, -9), np.nextafter(cuts, 9), singles, *steps])
+    rng = np.random.default_rng(1)
+    rows = rng.choice(values, (600, X.shape[1]))
+    return rows
+
+
+@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("table", ["whole", "patchy"])
+def test_votes_are_those_of_the_library(name, table):
+    if table == "patchy" and name not in PATCHY_TOO:
+        pytest.skip("it refuses missing values")
+    given = PATCHY if table == "patchy" else X
+    model = READ[name]().fit(given, Y)
+    members = members_of(model)
+    assert isinstance(members, ReadTrees) and len(members.trees) >= 12
+    rows = near_thresholds(members)
+    if name in PATCHY_TOO:  # also where training had none
+        rows[::4, 2] = np.nan
+    booster = getattr(model, "booster_", None) or (model.get_booster() if hasattr(model, "get_booster") else model)
+    if name in ("gradient boosting", "histogram boosting"):
+        stages = np.array([np.ravel(stage) for stage in model.staged_decision_function(rows)])
+        rate = model.learning_rate if name == "gradient boosting" else 1.0
+        own = rate * members.votes(rows)
+        np.testing.assert_allclose(np.diff(stages, axis=0), own[1:], atol=1e-9)
+        return
+    np.testing.assert_allclose(members.votes(rows), _asked(booster).votes(rows), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_cannot_be_read_is_asked(name):
+    given = TOWNS if "categories" in name else X
+    model = ASKED[name]().fit(given, Y)
+    members = members_of(model)
+    assert isinstance(members, AskedMembers)
+    small = reweight(model, given, Y, nu=0.4)
+    assert isinstance(small.predictor_, MemberScores) and small.score(given, Y) > 0.65
+    signs = np.where(Y == 1, 1.0, -1.0)
+    np.testing.assert_allclose(small.margins_, signs * small.decision_function(given), atol=1e-12)
+    if "lightgbm" in name:
+        np.testing.assert_allclose(members.votes(given).sum(axis=0), model.predict(given, raw_score=True), atol=1e-9)
+
+
+def test_categories_of_lightgbm_and_xgboost_are_asked():
+    labels = np.isin(TOWNS[:, 0], [0, 3])
+    light = lightgbm().fit(TOWNS, labels, categorical_feature=[0])
+    extreme = xgboost(enable_categorical=True, feature_types=["c", *"qqqqq"], max_cat_to_onehot=1).fit(TOWNS, labels)
+    assert raw_trees(light.booster_) is None and raw_trees(extreme.get_booster()) is None
+    assert isinstance(members_of(light), AskedMembers) and isinstance(members_of(extreme), AskedMembers)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_small_ensemble_stands_alone(name, tmp_path):
+    """Explained, drawn, kept in a file: the library that grew it is not needed any more."""
+    model = READ[name]().fit(X[:250], Y[:250])
+    small = reweight(model, X[250:], Y[250:], nu=0.4)
+    assert isinstance(small.predictor_, LeafScores) and 0 < len(small.predictor_) <= 15
+    assert small.feature_importances_.sum() == pytest.approx(1.0)
+    explanation = explain(small, X[:20])
+    np.testing.assert_allclose(
+        explanation.base + explanation.contributions.sum(axis=1), small.decision_function(X[:20]), atol=1e-12
+    )
+    save_model(small, tmp_path / "small")
+    for again in (load_model(tmp_path / "small"), pickle.loads(pickle.dumps(small))):
+        np.testing.assert_array_equal(again.decision_function(X), small.decision_function(X))
+        np.testing.assert_array_equal(again.predict_proba(X), small.predict_proba(X))
+        refitted = again.fit(X[250:], Y[250:])
+        np.testing.assert_array_equal(refitted.decision_function(X), small.decision_function(X))
+
+
+def test_curves_of_boosted_stumps():
+    model = GradientBoostingClassifier(n_estimators=60, max_depth=1, random_state=0).fit(X[:250], Y[:250])
+    small = reweight(model, X[250:], Y[250:], nu=0.6)
+    curves = shapes(small)
+    rest = small.decision_function(X) - sum(curve(X[:, curve.feature]) for curve in curves)
+    assert len(curves) > 1 and np.ptp(rest) < 1e-12
+
+
+def test_a_small_ensemble_is_exported():
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    from dualboost import to_onnx
+
+    for name in ("forest", "gradient boosting", "histogram boosting"):
+        small = reweight(READ[name]().fit(X[:250], Y[:250]), X[250:], Y[250:], nu=0.4)
+        session = runtime.InferenceSession(to_onnx(small).SerializeToString(), providers=["CPUExecutionProvider"])
+        label, score, chances = session.run(None, {"X": X})
+        np.testing.assert_array_equal(label, small.predict(X))
+        np.testing.assert_allclose(score, small.decision_function(X), atol=1e-9)
+        np.testing.assert_allclose(chances, small.predict_proba(X), atol=1e-9)

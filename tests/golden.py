@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.tree import DecisionTreeClassifier
 
-from dualboost import save_model
+from dualboost import reweight, save_model
 from dualboost.files.model import _VERSION, MODELS
 from dualboost.learners import NZDD, LeafTrees, Matrix, SklearnLearner, Stumps, Subsets, Trees, Union, Words
 from dualboost.learners.nzdd import Conjunctions, Intervals, Thresholds
@@ -25,8 +27,8 @@ X, Y = make_classification(48, 4, n_informative=3, n_redundant=0, random_state=2
 X[::9, 1] = np.nan
 WHOLE = np.nan_to_num(X)
 THREE = np.array(["a", "b", "ß"])[Y + (X[:, 0] > 0.5)]
-NOT_IN_FILES = (SklearnLearner,)
-"""Learners that a model file cannot keep."""
+SINCE = {"SklearnLearner": 3}
+"""Records that older versions could not keep."""
 
 
 def small(kind: str, **others):
@@ -89,6 +91,16 @@ CASES = {
         counts(WHOLE),
     ),
     "rounds-of-three": lambda: (small("AdaBoostClassifier").fit(X, THREE), X),
+    "trees-of-scikit-learn": lambda: (
+        small("AdaBoostClassifier", learner=SklearnLearner(DecisionTreeClassifier(max_depth=2, random_state=0))).fit(
+            X, Y
+        ),
+        X,
+    ),
+    "reweighted": lambda: (
+        reweight(RandomForestClassifier(8, max_depth=3, random_state=0).fit(X[::2], Y[::2]), X, Y, nu=0.5),
+        X,
+    ),
     "monotone": lambda: (margin(learner=Stumps(monotone=((0, 1),))).fit(X, Y), X),
 }
 

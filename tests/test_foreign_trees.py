@@ -1,4 +1,4 @@
-"""Trees of forests and boosters of other libraries, read: votes are theirs, at thresholds and for missing values too."""
+"""Trees of other libraries are read: votes are theirs, at thresholds and for missing values too."""
 
 import pickle
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 import dualboost
 from dualboost import MarginBoostClassifier, TotalBoostClassifier, solve
+from dualboost import copies as copies_module
 from dualboost.boosters import LPBoost, SoftBoost
-from dualboost.estimators import copies as copies_module
+from dualboost.copies import Copies
 from dualboost.estimators.coded import rows_of
-from dualboost.estimators.copies import Copies
-from dualboost.estimators.folds import contents, count_distinct, fingerprints
 from dualboost.estimators.margin import MarginClassifier
+from dualboost.fingerprints import contents, count_distinct, fingerprints
 from dualboost.learners import Trees
 from dualboost.losses import SoftMargin
 from dualboost.sets import Capped, Simplex

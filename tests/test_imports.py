@@ -11,8 +11,8 @@ import dualboost
 
 ROOT = Path(dualboost.__file__).parent
 LEVELS = [
-    {"kernels", "rows", "errors", "labels", "cutting", "one_thread", "products"},
-    {"data", "frames"},
+    {"kernels", "rows", "errors", "labels", "cutting", "one_thread", "products", "fingerprints"},
+    {"data", "frames", "copies"},
     {"sets"},
     {"losses", "learners"},
     {"game", "master"},

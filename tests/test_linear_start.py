@@ -13,10 +13,10 @@ from dualboost.estimators.bag_fits import BagParts, Bags
 from dualboost.estimators.bag_rounds import ByLeftOut
 from dualboost.estimators.bagging import LeftOut, _advanced, _Best, deal, try_out
 from dualboost.estimators.clock import Clock
-from dualboost.estimators.folds import count_distinct, fingerprints
 from dualboost.estimators.linear_start import _Descent, design_of, linear_votes
 from dualboost.estimators.noise_rate import scale_and_rate
 from dualboost.estimators.validation import TrainingData
+from dualboost.fingerprints import count_distinct, fingerprints
 from dualboost.learners import LeafTrees
 from dualboost.losses import LogisticMixture
 from dualboost.losses.logistic_difference import bounded_value

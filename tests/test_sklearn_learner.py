@@ -6,12 +6,14 @@ from itertools import islice
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+import dualboost
 import reference
 from conftest import OPEN_LEARNERS
 from dualboost import solve
@@ -30,6 +32,8 @@ from dualboost.learners import SklearnLearner, Stumps
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped, Simplex
+from fitted import quick
+from test_copies import LAID_OUT, pair, table
 
 ESTIMATORS = {
     "tree": DecisionTreeClassifier(max_depth=2, random_state=0),
@@ -172,7 +176,13 @@ def test_two_runs_are_the_same():
     assert len(weights[0]) > 2
 
 
-@pytest.mark.parametrize("form", [sp.csr_array, sp.coo_array, lambda X: X.tolist()])
+def with_wide_indices(X):
+    table = sp.csr_array(X)
+    table.indices, table.indptr = table.indices.astype(np.int64), table.indptr.astype(np.int64)
+    return table
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.coo_array, lambda X: X.tolist(), with_wide_indices])
 def test_forms_of_input(form):
     X, y = data()
     dense, other = (SklearnLearner(ESTIMATORS["tree"]).bind(f(X), y, Rows.of(60)) for f in (np.asarray, form))
@@ -190,6 +200,56 @@ def test_sample_weight_k_is_k_copies():
     one, two = whole.best(d), copies.best(d[copy_of] / counts[copy_of])
     assert one.edges == pytest.approx(two.edges, abs=1e-12)
     np.testing.assert_array_equal(one.columns[0][copy_of], two.columns[0])
+
+
+CLASSIFIERS = [
+    name
+    for name in dualboost.__all__
+    if name.endswith("Classifier") and name != "FrankWolfeBoostClassifier"  # which averages over a class
+]
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize(
+    "estimator",
+    [DecisionTreeClassifier(max_depth=2, random_state=0), DecisionTreeClassifier(random_state=0), LogisticRegression()],
+    ids=["tree", "deep tree", "logistic"],
+)
+def test_weights_are_copies_in_every_classifier(kind, estimator):
+    """Many splits of such tables are equally good, and a regularised fit follows how many rows there are."""
+    others = {"learner": SklearnLearner(estimator), "max_iter": 20, "n_estimators": 20, "bags": 0, "calibrate": False}
+    for seed, layout in enumerate([*LAID_OUT, *LAID_OUT]):
+        X, y, counts = table(seed)
+        weighted, copied, _ = pair(lambda: quick(kind, **others), X, y, counts, layout)
+        np.testing.assert_allclose(copied.decision_function(X), weighted.decision_function(X), atol=1e-9)
+        assert np.ptp(weighted.decision_function(X)) > 0
+
+
+@pytest.mark.parametrize("size", [1e-300, 7.0, 1e300])
+def test_weights_are_only_a_scale_for_a_regularised_fit_too(size):
+    X, y = data()
+    plain, scaled = (
+        quick("AdaBoostClassifier", learner=SklearnLearner(LogisticRegression()), max_iter=5).fit(X, y, w)
+        for w in (None, np.full(60, size))
+    )
+    np.testing.assert_allclose(scaled.decision_function(X), plain.decision_function(X), atol=1e-9)
+
+
+class Praise(BaseEstimator):
+    """Reads text."""
+
+    def fit(self, X, y, sample_weight=None):
+        return self
+
+    def predict(self, X):
+        return np.where(np.char.find(X[:, 0], "good") >= 0, 1, -1)
+
+
+def test_copies_of_text_are_not_looked_for():
+    X = np.array([["a good film"], ["a bad film"], ["good"], ["bad"]] * 3)
+    y = np.array([1, -1, 1, -1] * 3, dtype=np.int8)
+    answer = SklearnLearner(Praise()).bind(X, y, Rows.of(12)).best(np.full(12, 1 / 12))
+    assert answer.edges == pytest.approx([1.0])
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from dualboost.estimators.audit_judging import Judged
 from dualboost.estimators.audit_report import Audit
 from dualboost.estimators.audit_text import TextModel
 from dualboost.estimators.coded import coded, rows_of
-from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.new_rows import predict_input
+from dualboost.fingerprints import fingerprints
 from dualboost.rows import Rows
 from dualboost.sets import Capped
 

@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state
 
 from dualboost.boosters import Leveraging
 from dualboost.boosters.leveraging import RATES
-from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.noise_rate import scale_and_rate
+from dualboost.fingerprints import fingerprints
 from dualboost.game import Game, State, rounds
 from dualboost.learners import Matrix
 from dualboost.losses import LogisticMixture

@@ -15,8 +15,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, softmax
 from sklearn.isotonic import IsotonicRegression
 
-from dualboost.estimators.folds import fingerprints, sampled, splits
+from dualboost.estimators.folds import sampled, splits
 from dualboost.estimators.validation import TrainingData
+from dualboost.fingerprints import fingerprints
 
 __all__ = [
     "CERTAIN",

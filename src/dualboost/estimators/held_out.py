@@ -15,9 +15,9 @@ from sklearn.utils import check_random_state
 
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.coded import coded, rows_of
-from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.intervals import Interval, area_interval, wilson
 from dualboost.estimators.validation import check_whole_number
+from dualboost.fingerprints import fingerprints
 
 __all__ = ["HeldOut", "deal", "held_out"]
 

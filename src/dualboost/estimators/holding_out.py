@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.training import Training
 from dualboost.estimators.validation import TrainingData, further_data
+from dualboost.fingerprints import fingerprints
 
 __all__ = ["held_out_rows", "with_held_out"]
 

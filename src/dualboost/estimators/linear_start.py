@@ -16,8 +16,9 @@ from scipy.linalg import cho_factor, cho_solve
 from dualboost.data import MISSING, Bins
 from dualboost.estimators.bag_fits import Bags
 from dualboost.estimators.bagging import loss_where, mean_margins
-from dualboost.estimators.folds import count_distinct, sampled
+from dualboost.estimators.folds import sampled
 from dualboost.estimators.noise_rate import TIE
+from dualboost.fingerprints import count_distinct
 from dualboost.learners.leaf_trees import LeafOracle
 from dualboost.learners.step_functions import step_scores
 from dualboost.learners.stumps import StumpScores

@@ -23,13 +23,13 @@ from dualboost.boosters.leveraging import RATES, noise_rate
 from dualboost.estimators.bagging import Average, deal
 from dualboost.estimators.base import BoostedClassifier, Parts
 from dualboost.estimators.calibration import Sigmoid, calibration_cost
-from dualboost.estimators.folds import fingerprints
 from dualboost.estimators.keeping import check_checkpoint
 from dualboost.estimators.noise_rate import BOLD, TIMID, log_shares, scale_and_rate
 from dualboost.estimators.noisy_trials import Found, Settings, Trials, learners_for
 from dualboost.estimators.progress import progress
 from dualboost.estimators.training import Training
 from dualboost.estimators.validation import TrainingData, check_whole_number, of_common_size
+from dualboost.fingerprints import fingerprints
 from dualboost.game import Certificate, State
 from dualboost.labels import as_labels
 from dualboost.learners import Learner, Predictor, Stumps

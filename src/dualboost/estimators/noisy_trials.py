@@ -13,12 +13,12 @@ from scipy.sparse import issparse
 from dualboost.boosters import Leveraging
 from dualboost.estimators.bag_fits import BagParts, Bags, fits_to
 from dualboost.estimators.bagging import Average, Trial, try_out
-from dualboost.estimators.folds import count_distinct
 from dualboost.estimators.kept_tries import KeptTries
 from dualboost.estimators.linear_start import LinearVotes, linear_votes
 from dualboost.estimators.noise_rate import TIE, log_shares
 from dualboost.estimators.validation import TrainingData
 from dualboost.estimators.watching import Draw
+from dualboost.fingerprints import count_distinct
 from dualboost.game import INTERRUPTED
 from dualboost.learners import LeafTrees, Learner, Predictor, Stumps
 from dualboost.learners.leaf_trees import LeafOracle

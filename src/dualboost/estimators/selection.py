@@ -7,8 +7,9 @@ from sklearn.utils import check_random_state
 
 from dualboost.boosters import Corrective
 from dualboost.estimators.clock import Clock
-from dualboost.estimators.folds import fingerprints, sampled, splits
+from dualboost.estimators.folds import sampled, splits
 from dualboost.estimators.validation import TrainingData
+from dualboost.fingerprints import fingerprints
 from dualboost.game import INTERRUPTED, Game
 from dualboost.learners import Learner
 from dualboost.losses import SoftMargin

@@ -19,11 +19,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from dualboost.copies import Copies
 from dualboost.data import MOST_THREADS
 from dualboost.estimators.arrays import INPUT, validated
 from dualboost.estimators.coded import rows_of
 from dualboost.estimators.control import Control
-from dualboost.estimators.copies import Copies
 from dualboost.estimators.new_rows import predict_input
 from dualboost.frames import as_frame, check_infinity, check_whole_numbers, frame_numbers
 from dualboost.labels import as_labels

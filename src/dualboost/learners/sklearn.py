@@ -1,5 +1,8 @@
 """Any scikit-learn classifier as a learner: it is fitted to the row weights, and its predictions are the hypothesis.
 
+It sees equal rows of one class as one row: a regularised fit follows the number of its rows, and ties follow the last
+bits of sums over them, so weight k would not be k copies otherwise.
+
 Nothing is known about the best hypothesis of such a class, so the bound of an answer is the sum of the weights: the
 certificate stays true and says little.
 """
@@ -15,6 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from dualboost.copies import Copies
 from dualboost.learners.base import Answer, Learner, Oracle, Predictor
 from dualboost.learners.leaf_scores import LeafScores
 from dualboost.learners.raw_trees import RawTree, scikit_tree
@@ -66,7 +70,7 @@ class SklearnLearner(Learner):
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> SklearnOracle:
         if y is None:
             raise ValueError("A classifier needs labels: bind(X, y, rows) with a y of +1 and -1.")
-        X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)  # rows are picked from it
+        X = _narrow(sp.csr_array(X)) if sp.issparse(X) else np.asarray(X)  # rows are picked from it
         return SklearnOracle(self.estimator, X, np.asarray(y, dtype=np.int8), rows)
 
 
@@ -112,6 +116,7 @@ class SklearnOracle(Oracle):
 
     def __init__(self, estimator: Any, X, y: np.ndarray, rows: Rows):
         self.estimator, self.X, self.y, self.rows = estimator, X, y, rows
+        self._copies = Copies.among(X, y, None) if X.dtype.kind in "biuf" else None
         self._known: dict[FittedHypothesis, FittedHypothesis] = {}
 
     def best(self, d: np.ndarray, k: int = 1) -> Answer:
@@ -122,11 +127,16 @@ class SklearnOracle(Oracle):
         return Answer([hypothesis], [column], np.array([edge]), float(d.sum()) * (1 + len(d) * _ROUNDING))
 
     def _fitted(self, d: np.ndarray) -> FittedHypothesis:
-        used = np.flatnonzero(d > 0)
+        copies = self._copies
+        together = d if copies is None else np.bincount(copies.of, d)
+        weighing = np.flatnonzero(together > 0)
+        used = weighing if copies is None else copies.first[weighing]
         labels = np.unique(self.y[used])
         if len(labels) > 1:
             estimator, constant = clone(self.estimator), 0
-            weights = d[used] * (len(used) / d[used].sum())
+            # In single precision: the last bits of sums over copies have no say.
+            weights = (together[weighing] / together.max()).astype(np.float32).astype(np.float64)
+            weights *= len(used) / weights.sum()
             estimator.fit(self.X[used], self.y[used].astype(np.int64), sample_weight=weights)
             signs = _as_signs(estimator.predict(self.X))
         else:  # one class: most classifiers refuse, and the answer is plain
@@ -173,6 +183,13 @@ class FittedScores(Predictor):
         for hypothesis, weight in zip(self.hypotheses, self.weights, strict=True):
             share += abs(weight) * hypothesis.importances(n_features)
         return share / max(share.sum(), np.finfo(np.float64).tiny)
+
+
+def _narrow(X: sp.csr_array) -> sp.csr_array:
+    """With indices of 32 bits where these will do: scikit-learn's trees read no others."""
+    if max(X.nnz, X.shape[1]) >= 1 << 31:
+        return X
+    return sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def _as_signs(labels: np.ndarray) -> np.ndarray:

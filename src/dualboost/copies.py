@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualboost.estimators.folds import contents, count_distinct
+from dualboost.fingerprints import contents, count_distinct
 
 __all__ = ["Copies"]
 
@@ -31,7 +31,7 @@ class Copies:
         Examples
         --------
         >>> import numpy as np
-        >>> from dualboost.estimators.copies import Copies
+        >>> from dualboost.copies import Copies
         >>> copies = Copies.among(np.array([[3.0], [5.0], [3.0]]), np.array([0, 1, 0]), np.array([1.0, 1.0, 3.0]))
         >>> copies.first.tolist(), copies.weights.tolist(), copies.shares.tolist()
         ([0, 1], [4.0, 1.0], [0.25, 1.0, 0.75])

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -601,6 +602,51 @@ def test_scikit_learn_can_score_every_round():
     assert scored == pytest.approx(list(model.staged_score(X, Y)))
     several, three = load_iris(return_X_y=True)
     assert AdaBoostClassifier(n_estimators=5).set_callbacks(StopAfter(9)).fit(several, three).n_iter_ == 5
+
+
+def of_rounds(monitor, name: str) -> list[float]:
+    return [entry[name] for entry in monitor.get_logs().data if entry["task_name"] == "round"]
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars"])
+@every_classifier
+@pytest.mark.filterwarnings("error:X does not have valid feature names")
+def test_scikit_learn_can_score_frames_with_categories(model, form):
+    """Callbacks are given numbers, in which a fitted model would not look for labels."""
+    scoring = pytest.importorskip("sklearn.callback").ScoringMonitor
+    frame = pd.DataFrame({"size": X[:, 0] + Y, "town": pd.Categorical(np.where(X[:, 1] > 0, "Köln", "Oslo"))})
+    for table in (frame, frame[["size"]]):
+        monitor = scoring(scoring="accuracy")
+        given = pl.from_pandas(table) if form == "polars" else table
+        fitted = clone(model).set_callbacks(monitor).fit(given, Y)
+        scores = of_rounds(monitor, "accuracy")
+        assert len(scores) >= 1 and max(scores) > 0.5 and fitted.predict(given).shape == Y.shape
+        if "town" in table:
+            with pytest.raises(ValueError, match="column 'town' held categories"):
+                fitted.predict(np.zeros((2, 2)))
+
+
+def test_probabilities_of_every_round_sum_to_one():
+    scoring = pytest.importorskip("sklearn.callback").ScoringMonitor
+    several, three = load_iris(return_X_y=True)
+    monitor = scoring(scoring=lambda fitted, X, y: {"off": float(abs(fitted.predict_proba(X).sum(axis=1) - 1).max())})
+    MarginBoostClassifier(0.3, multiclass="pairs", max_iter=4).set_callbacks(monitor).fit(several, three)
+    assert max(of_rounds(monitor, "off")) < 1e-12
+
+
+def test_every_class_stays_in_training():
+    """Rows of a rare class that are equal to rows of another are held out together with these, but never all."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        table = rng.integers(0, 2, (400, 3)).astype(float)
+        labels = np.where((table == rng.integers(0, 2, 3)).all(axis=1) & (rng.random(400) < 0.9), "rare", "common")
+        model = MarginBoostClassifier(0.1, calibrate=False, training=Training(validation_fraction=0.25))
+        fitted = model.fit(table, labels)
+        for label in ("rare", "common"):
+            assert np.isfinite(fitted.margins_[labels == label]).any()
+    codes = np.array([0, 1, 0, 1, 2, 0])
+    same = np.zeros((6, 1))
+    assert not held_out_rows(same, codes, 0.9).any(), "all rows are one"
 
 
 def test_a_path_is_as_good_as_its_name(tmp_path):

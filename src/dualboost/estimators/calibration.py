@@ -31,6 +31,7 @@ __all__ = [
     "calibration_cost",
     "in_haste",
     "learned",
+    "unlearned",
     "with_likeliest",
 ]
 
@@ -147,9 +148,14 @@ def calibrated(
         if control.clock.reason():
             break
     if not scores:
-        return otherwise or (Softmax(1.0) if data.pairs else Sigmoid(1.0))
+        return otherwise or unlearned(data)
     mass = np.concatenate(weights)
     return learn(np.concatenate(scores), np.concatenate(codes), mass / mass.sum(), len(np.unique(prints[kept])))
+
+
+def unlearned(data: TrainingData) -> Link:
+    """As if votes were log-odds."""
+    return Softmax(1.0) if data.pairs else Sigmoid(1.0)
 
 
 def learned(scores: np.ndarray, codes: np.ndarray, shares: np.ndarray, distinct: int) -> Link:

@@ -39,7 +39,7 @@ def _given(estimator, data: TrainingData, eval_set) -> TrainingData:
 
 
 def held_out_rows(X, codes: np.ndarray, fraction: float) -> np.ndarray:
-    """A mask: about this share of the different rows of each class, and at least one of each class left."""
+    """A mask: about this share of the different rows of each class, and rows of each class left."""
     _, group = np.unique(fingerprints(X, np.random.RandomState(0)), return_inverse=True)
     label = np.full(group.max() + 1, np.iinfo(np.intp).max)
     np.minimum.at(label, group, codes)  # copies of a row may have different labels
@@ -47,4 +47,8 @@ def held_out_rows(X, codes: np.ndarray, fraction: float) -> np.ndarray:
     for k in np.unique(label):
         members = np.flatnonzero(label == k)  # in the order of the fingerprints, which is a random one
         out[members[: min(round(fraction * len(members)), len(members) - 1)]] = True
+    for k in np.unique(codes):
+        own = group[codes == k]  # among rows of another class perhaps, all of which may be out
+        if out[own].all():
+            out[own.min()] = False
     return out[group]

@@ -52,9 +52,13 @@ class Hooks:
         self.task.call_on_fit_task_begin(estimator=self.estimator, X=self.X, y=self.y)
 
     def end(self, fitted: Callable[[], dict[str, Any]] | None = None) -> bool:
-        """Whether to stop here; `fitted` gives the attributes of a model that ended with this task."""
+        """Whether to stop here; `fitted` gives the attributes of a model that ended with this task.
+
+        Callbacks have X in numbers, and that model must take it, whatever table `fit` was given.
+        """
+        attributes = None if fitted is None else lambda: {**fitted(), "_reads_codes": True}
         return self.task.call_on_fit_task_end(
-            estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=fitted
+            estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=attributes
         )
 
     def round(self, fitted: Callable[[], dict[str, Any]] | None) -> str:

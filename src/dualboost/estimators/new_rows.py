@@ -19,6 +19,10 @@ def predict_input(estimator, X):
     if not categories and _is_plain(estimator, X):
         return X
     frame = as_frame(X)
+    if frame is None and getattr(estimator, "_reads_codes", False):
+        X = check_array(X, **INPUT)
+        _check_n_features(estimator, X, reset=False)
+        return X
     if categories and frame is None:
         refuse_array(X, categories)
     if frame is not None:

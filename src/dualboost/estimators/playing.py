@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualboost.boosters import Booster
-from dualboost.estimators.calibration import Sigmoid
+from dualboost.estimators.calibration import unlearned
 from dualboost.estimators.judge import Judge, Ranking
 from dualboost.estimators.keeping import Keeper, Unfinished, check_checkpoint, fingerprint
 from dualboost.estimators.progress import progress
@@ -77,7 +77,7 @@ class Player:
 
         def fitted(state: State) -> dict[str, Any]:
             predictor = oracle.predictor(state.pool.keys[: len(state.w)], state.w)
-            return {"predictor_": predictor, "classes_": data.classes, "link_": Sigmoid(1.0)}
+            return {"predictor_": predictor, "classes_": data.classes, "link_": unlearned(data)}
 
         return lambda state: hooks.round((lambda: fitted(state)) if whole else None)
 

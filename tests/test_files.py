@@ -6,7 +6,7 @@ import os
 import pickle
 import zipfile
 from copy import deepcopy
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ import dualboost.learners
 from dualboost import (
     AdaBoostClassifier,
     LogisticBoostClassifier,
+    LogisticMixtureClassifier,
     LPBoostClassifier,
     MarginBoostClassifier,
     load_model,
@@ -29,7 +30,7 @@ from dualboost import (
 )
 from dualboost.boosters import Corrective
 from dualboost.files.model import _PREDICTORS, _VERSION, MODELS, _public
-from dualboost.learners import Learner, Stumps, Trees, Union
+from dualboost.learners import LeafTrees, Learner, Stumps, Trees, Union
 from dualboost.storage.container import DamagedFile, _digest, read
 from dualboost.storage.records import decode, encode
 from fitted import coded
@@ -590,6 +591,31 @@ def test_what_cannot_be_kept_is_refused_before_writing(tmp_path, model):
     with pytest.raises(ValueError, match="cannot keep"):
         save_model(reweight(lines, np.nan_to_num(X), Y, nu=0.5), tmp_path / "m")
     assert not os.listdir(tmp_path)
+
+
+LADDER = {  # node by node: where it goes left and right
+    "two parents": ([1, 2, 3, 0], [1, 2, 3, 0]),
+    "one child twice": ([1, 3, 0, 0], [2, 3, 0, 0]),
+    "itself": ([0, 2, 0, 0], [1, 3, 0, 0]),
+    "its parent": ([1, 0, 0, 0], [2, 3, 0, 0]),
+    "nobody": ([1, 2, 0, 0], [3, 9, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("forged", LADDER)
+def test_trees_whose_paths_meet_are_refused(forged, tmp_path):
+    """Scores would come at once, and explanations never: there are twice as many paths for every node."""
+    left, right = (np.array(side, dtype=np.int32) for side in LADDER[forged])
+    inner = left + right > 0
+    model = LogisticMixtureClassifier(bags=0, max_iter=3, learner=LeafTrees(3), random_state=0).fit(X, Y)
+    model.predictor_ = replace(
+        model.predictor_, feature=np.where(inner, 0, -1).astype(np.int32), threshold=np.zeros(4), value=np.ones(4),
+        missing_right=np.zeros(4, dtype=np.uint8), left=left, right=right, roots=np.zeros(1, dtype=np.int64),
+        weight=np.ones(1),
+    )  # fmt: skip
+    save_model(model, tmp_path / "m")
+    with pytest.raises(DamagedFile, match=r"A node of a tree (is the child of two|points outside of it)"):
+        load_model(tmp_path / "m")
 
 
 @pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.dualboost")), ids=lambda path: path.name)

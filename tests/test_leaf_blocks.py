@@ -113,14 +113,25 @@ def test_thresholds_of_any_size(cut):
     assert np.array_equal(scored(votes, X), walked(votes, X))
 
 
-def test_nodes_that_trees_share_do_not_multiply():
+def test_nodes_with_two_parents_are_refused():
     """Both sides of every node are the next node: as a tree it would have 2^60 leaves."""
     size = 61
     following = np.minimum(np.arange(1, size + 1), size - 1).astype(np.int32)
     feature = np.where(np.arange(size) < size - 1, 0, -1).astype(np.int32)
     root, sides = np.zeros(1, np.int64), np.zeros(size, np.uint8)
     votes = [feature, np.zeros(size), sides, following, following, np.full(size, 2.5), root]
-    assert np.array_equal(scored(votes, np.zeros((100, 1))), np.full(100, 2.5))
+    with pytest.raises(ValueError, match="the child of two"):
+        scored(votes, np.zeros((100, 1)))
+
+
+def test_trees_do_not_share_nodes_with_the_next_one():
+    feature, sides = np.array([0, -1, 0, -1, -1], np.int32), np.zeros(5, np.uint8)
+    left, right = np.array([1, 0, 3, 0, 0], np.int32), np.array([3, 0, 4, 0, 0], np.int32)
+    with pytest.raises(ValueError, match="points outside of it"):
+        scored([feature, np.zeros(5), sides, left, right, np.ones(5), np.array([0, 2])], np.zeros((1, 1)))
+    for roots in ([0, 0], [2, 0], [-1], [5]):
+        with pytest.raises(ValueError, match="A root is not a node"):
+            scored([feature, np.zeros(5), sides, left, right, np.ones(5), np.array(roots)], np.zeros((1, 1)))
 
 
 def test_chains_deeper_than_any_stack():

@@ -69,8 +69,8 @@ private:
 
     static constexpr int32_t kSplit = -1, kTooMany = -2;
 
-    // The number of the leaf, or kSplit after the splits of this side are listed. Files may hold anything: as soon as
-    // there are more than a tree can have here, the rest is not looked at.
+    // The number of the leaf, or kSplit after the splits of this side are listed. As soon as there are more than a tree
+    // can have here, or a path is longer, the rest is not looked at.
     int32_t add_side(int64_t at, LeafProgram &tree, size_t above = 0) {
         const RawNode &node = nodes_[static_cast<size_t>(at)];
         if (node.feature < 0) {
@@ -114,14 +114,14 @@ public:
                          right.data()[k],
                          -1,
                          missing_right.data()[k]};
-            auto in_order = [&](int32_t child) {
-                return child > static_cast<int32_t>(k) && child < static_cast<int32_t>(n);
-            };
-            require(leaf || (in_order(nodes_[k].left) && in_order(nodes_[k].right)),
-                    "A node of a tree points outside of it.");
             last_ = std::max(last_, feature.data()[k]);
         }
-        for (int64_t root : roots_) require(root >= 0 && root < static_cast<int64_t>(n), "A root is not a node.");
+        std::vector<bool> met(n);
+        for (size_t t = 0; t < roots_.size(); ++t) {
+            int64_t end = t + 1 < roots_.size() ? roots_[t + 1] : static_cast<int64_t>(n);
+            require(roots_[t] >= 0 && roots_[t] < end && end <= static_cast<int64_t>(n), "A root is not a node.");
+            check_tree(roots_[t], end, met);
+        }
     }
 
     // The splits of categories: node k sends right the codes of masks[mask[k]] where mask[k] is not -1. The categories
@@ -165,6 +165,19 @@ private:
     const LeafBlocks &blocks() const {
         std::call_once(asked_, [this] { blocks_.emplace(nodes_, roots_, named_); });
         return *blocks_;
+    }
+
+    // Children come after their parent, and have no other: whoever follows all paths would never end.
+    void check_tree(int64_t begin, int64_t end, std::vector<bool> &met) const {
+        for (int64_t k = begin; k < end; ++k) {
+            const RawNode &node = nodes_[static_cast<size_t>(k)];
+            if (node.feature < 0) continue;
+            for (int64_t child : {int64_t{node.left}, int64_t{node.right}}) {
+                require(child > k && child < end, "A node of a tree points outside of it.");
+                require(!met[static_cast<size_t>(child)], "A node of a tree is the child of two.");
+                met[static_cast<size_t>(child)] = true;
+            }
+        }
     }
 
     template <class Work> static void over_chunks(int64_t rows, int threads, const Work &work) {

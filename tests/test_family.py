@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import reference
 from conftest import matrix_game
-from dualboost import solve
+from dualboost import FrankWolfeBoostClassifier, LPBoostClassifier, SoftBoostClassifier, solve
 from dualboost.boosters import (
     AdaBoostStar,
     Corrective,
@@ -383,3 +383,14 @@ def test_column_generation_ends_with_a_learner_that_promises_nothing():
         solution = solve(Unsure(np.asfortranarray(A), rows), SoftMargin(Capped(nu=0.3)), booster, tol=1e-6)
         assert solution.status.startswith("optimal") and solution.objective == pytest.approx(rho, abs=1e-6)
         assert solution.bound == pytest.approx(1.0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [LPBoostClassifier, SoftBoostClassifier, FrankWolfeBoostClassifier])
+def test_the_status_says_of_which_vote_a_gap_is_proved(kind):
+    """Where no vote has a margin the empty one is best; another one is kept, whose gap is large."""
+    rng = np.random.default_rng(0)
+    model = kind(0.05, calibrate=False).fit(rng.integers(0, 3, (30, 2)).astype(float), rng.integers(0, 2, 30))
+    assert model.certificate_.gap > 0.5 and "of the empty vote, which is no classifier" in model.status_
+    X = np.arange(30.0)[:, None]
+    assert "empty" not in kind(0.3, calibrate=False).fit(X, X[:, 0] > 11).status_

@@ -6,8 +6,9 @@ from itertools import islice
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
@@ -16,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import dualboost
 import reference
 from conftest import OPEN_LEARNERS
-from dualboost import solve
+from dualboost import AdaBoostClassifier, solve
 from dualboost.boosters import (
     AdaBoostStar,
     Corrective,
@@ -233,6 +234,27 @@ def test_weights_are_only_a_scale_for_a_regularised_fit_too(size):
         for w in (None, np.full(60, size))
     )
     np.testing.assert_allclose(scaled.decision_function(X), plain.decision_function(X), atol=1e-9)
+
+
+def test_parameters_of_the_estimator_are_searched():
+    X, y = data()
+    model = AdaBoostClassifier(
+        n_estimators=3, learner=SklearnLearner(DecisionTreeClassifier(max_depth=1, random_state=0))
+    )
+    name = "learner__estimator__max_depth"
+    assert model.get_params()[name] == 1 and name not in model.get_params(deep=False)
+    other = clone(model).set_params(**{name: 3, "n_estimators": 4})
+    assert other.learner.estimator.max_depth == 3 and model.learner.estimator.max_depth == 1
+    given = clone(model).set_params(learner__estimator=LogisticRegression(), learner__estimator__C=0.5)
+    assert given.learner.estimator.C == 0.5
+    search = GridSearchCV(model, {name: [1, 4]}, cv=3, error_score="raise").fit(
+        X, np.where(X[:, 0] * X[:, 1] > 0, 1, 0)
+    )
+    assert search.best_params_ == {name: 4}
+    with pytest.raises(ValueError, match="Invalid parameter 'depth' for estimator DecisionTree"):
+        model.set_params(learner__estimator__depth=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'tree' for learner = SklearnLearner.*it has estimator"):
+        model.set_params(learner__tree__max_depth=3)
 
 
 class Praise(BaseEstimator):

@@ -284,7 +284,11 @@ def with_a_vote(game: Game, outcome: Outcome, broken_off: bool = False) -> Outco
     state = outcome.state
     if not state.w.any():
         state = _first_vote(game, state, outcome.named if broken_off else None)
-    return finish_again(game, outcome, state) if state.w.any() else outcome
+    if not state.w.any():
+        return outcome
+    # What the status says of a gap is true of the vote that was found.
+    status = f"{outcome.status} (of the empty vote, which is no classifier: another one is kept)"
+    return replace(finish_again(game, outcome, state), status=status)
 
 
 def _first_vote(game: Game, state: State, named: Named | None) -> State:

@@ -237,7 +237,8 @@ def test_weights_are_only_a_scale_for_a_regularised_fit_too(size):
 
 
 def test_parameters_of_the_estimator_are_searched():
-    X, y = data()
+    X, _ = data()
+    labels = np.where(X[:, 0] * X[:, 1] > 0, 1, 0)
     model = AdaBoostClassifier(
         n_estimators=3, learner=SklearnLearner(DecisionTreeClassifier(max_depth=1, random_state=0))
     )
@@ -247,13 +248,11 @@ def test_parameters_of_the_estimator_are_searched():
     assert other.learner.estimator.max_depth == 3 and model.learner.estimator.max_depth == 1
     given = clone(model).set_params(learner__estimator=LogisticRegression(), learner__estimator__C=0.5)
     assert given.learner.estimator.C == 0.5
-    search = GridSearchCV(model, {name: [1, 4]}, cv=3, error_score="raise").fit(
-        X, np.where(X[:, 0] * X[:, 1] > 0, 1, 0)
-    )
+    search = GridSearchCV(model, {name: [1, 4]}, cv=3, error_score="raise").fit(X, labels)
     assert search.best_params_ == {name: 4}
     with pytest.raises(ValueError, match="Invalid parameter 'depth' for estimator DecisionTree"):
         model.set_params(learner__estimator__depth=3)
-    with pytest.raises(ValueError, match="Invalid parameter 'tree' for learner = SklearnLearner.*it has estimator"):
+    with pytest.raises(ValueError, match=r"Invalid parameter 'tree' for learner = SklearnLearner.*it has estimator"):
         model.set_params(learner__tree__max_depth=3)
 
 

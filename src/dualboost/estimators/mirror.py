@@ -39,7 +39,8 @@ class MABoostClassifier(AscentClassifier):
     history_ : dict of ndarrays
         For every round, besides "objective", "bound", "edge" and "size": "error" (training error, ties are errors),
         "error_bound" (what it cannot exceed) and "nonzero" (the share of rows with any weight). Where groups have
-        caps, error and bound are those of the other groups.
+        caps, error and bound are those of the other groups; with floors as well nothing is promised, and the error is
+        that of all rows.
     bounds_ : dict from str to str
         What is proved for the last ensemble, in words: for "all" rows, or for "primary" and "secondary" ones, ... Of
         more than two classes a list, one for each class against the rest, like `history_`.

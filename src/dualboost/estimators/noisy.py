@@ -247,6 +247,9 @@ def _check_rate(name: str, value) -> float | None:
 class LogisticMixtureClassifier(NoisyClassifier):
     """A model that wrong labels do not bend, the noise rate, and for each row how probably its label is wrong.
 
+    Its probabilities are those of the right label, not of the label that a row would be given: classes that overlap by
+    nature look like wrong labels to it. For probabilities of labels as they come, take another classifier.
+
     Parameters
     ----------
     noise_rate : float in (0, 0.5) or "estimate", default "estimate"
@@ -355,6 +358,8 @@ class LogisticMixtureClassifier(NoisyClassifier):
 
 class LogisticDifferenceClassifier(NoisyClassifier):
     """The same model by its other name: a difference of logistic losses, descended by the sure steps of LLD.
+
+    Its probabilities are those of the right label, as those of `LogisticMixtureClassifier` are.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 
 NB_MODULE(_compiled, m) {
     m.doc() = "Compiled hot loops of dualboost; the arguments are described in dualboost.kernels.";
+    nanobind::set_leak_warnings(false);  // a model that lives until the interpreter ends is no leak
     dualboost::bind_weights(m);
     dualboost::bind_stumps(m);
     dualboost::bind_subsets(m);

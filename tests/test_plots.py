@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 
 from dualboost import MarginBoostClassifier, plots
-from dualboost.learners import Trees
+from dualboost.learners import Matrix
 from dualboost.plots import comparison, convergence, figures, margins, shape
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -241,13 +241,13 @@ def test_examples_run():
     assert all(result.attempted > 4 and result.failed == 0 for result in results)
 
 
-def test_curves_are_for_stumps_and_two_classes():
+def test_curves_are_for_two_classes_and_votes_that_have_some():
     X, y = load_breast_cancer(return_X_y=True)
-    trees = MarginBoostClassifier(nu=0.5, max_iter=3, learner=Trees(2), calibrate=False).fit(X, y)
+    linear = MarginBoostClassifier(nu=0.5, max_iter=3, learner=Matrix(), calibrate=False).fit(X / X.max(axis=0), y)
     several = MarginBoostClassifier(nu=0.5, max_iter=3, calibrate=False).fit(X, np.arange(len(y)) % 3)
     for plot in (lambda model: plots.shape_plot(model, 0), plots.shape_figure):
-        with pytest.raises(ValueError, match="stumps only"):
-            plot(trees)
+        with pytest.raises(ValueError, match="needs a vote of stumps, trees or boxes"):
+            plot(linear)
         with pytest.raises(ValueError, match="several classes"):
             plot(several)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dualboost.estimators.bagging import Average
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import CERTAIN, SUREST, Link, Sigmoid, Softmax, Steps
 from dualboost.export.codes import add_steps
@@ -112,20 +114,34 @@ def _labels(classes: np.ndarray) -> np.ndarray:
 
 def _votes(graph: Graph, predictors: list, n_features: int) -> str:
     """The score of each vote, a column each: products with columns, and steps and trees."""
-    parts = [_parts(predictor) for predictor in predictors]
-    linear = [np.sum([np.zeros(n_features), *(part.weights for part in own)], axis=0) for own, _ in parts]
-    stepwise = [PlainTrees.joined(list(map(plain_trees, own)), 0.0) for _, own in parts]
+    linear, stepwise = zip(*(_parts(predictor, n_features) for predictor in predictors), strict=True)
     sums = [graph.add("MatMul", ["X", graph.constant(np.column_stack(linear))])] if np.any(linear) else []
-    if not sums or any(own for _, own in parts):
+    if not sums or any(len(trees) or trees.base for trees in stepwise):
         sums.append(add_votes(graph, stepwise, n_features))
     return graph.sum(sums)
 
 
-def _parts(predictor: Predictor) -> tuple[list[MatrixScores], list[Predictor]]:
-    """A vote as a sum of (linear scores, others)."""
-    each = predictor.parts if isinstance(predictor, SumScores) else (predictor,)
-    linear = [part for part in each if isinstance(part, MatrixScores)]
-    return linear, [part for part in each if not isinstance(part, MatrixScores)]
+def _parts(predictor: Predictor, n_features: int) -> tuple[np.ndarray, PlainTrees]:
+    """A vote as a sum: the weights of the columns, and steps and trees."""
+    weights, trees = np.zeros(n_features), []
+    for share, part in _shares(predictor):
+        if isinstance(part, MatrixScores):
+            weights += share * part.weights
+        else:
+            trees.append(plain_trees(part).scaled(share))
+    return weights, PlainTrees.joined(trees, 0.0)
+
+
+def _shares(predictor: Predictor, share: float = 1.0) -> Iterator[tuple[float, Predictor]]:
+    """The votes that sums and averages are made of, however deep, and what each counts for."""
+    if not isinstance(predictor, (Average, SumScores)):
+        yield share, predictor
+        return
+    if isinstance(predictor, Average):
+        yield share, Average((), predictor.base)  # its constant alone
+        share *= predictor.scale / max(len(predictor.parts), 1)
+    for part in predictor.parts:
+        yield from _shares(part, share)
 
 
 def _two(graph: Graph, scores: str, links: list[Link]) -> tuple[str, str, str]:

@@ -118,7 +118,8 @@ def explain(model: BoostedClassifier, X, *, background=None) -> Explanation:
     Stumps: the value of the feature's step function. Trees, boxes: Shapley values. Linear votes: weight times value.
     Without a background a feature that is not known would go either way at every split, half and half: a stump then
     contributes its vote, and the base is the constant vote. With one, splits part as its rows do, every feature is
-    centred on them, and the base is their mean score: what a row has that the average row has not.
+    centred on them, and the base is their mean score: what a row has that the average row has not. The base is exact;
+    the means of the columns are 0 for steps and linear votes, and near 0 for trees.
 
     Of two classes the score is `decision_function`. Of several it is the vote of each class against the rest:
     `decision_function` turns these into log-odds, which are no sum.

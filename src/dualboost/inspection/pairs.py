@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dualboost.estimators.base import BoostedClassifier
-from dualboost.inspection.names import feature_names
+from dualboost.inspection.categories import numbers_of
+from dualboost.inspection.names import column_labels, feature_names
 from dualboost.inspection.shapes import columns_of, cuts_of, grouped_leaves, pieces_of, representatives
 from dualboost.inspection.trees import PlainTrees
 
@@ -29,6 +30,8 @@ class PairTable:
         of missing values.
     counts : ndarray of the same shape or None
         How many rows of the X given fall in each cell.
+    categories : (tuple, tuple)
+        The labels of each of the two columns, if it holds categories of a frame: label k stands at x = k.
 
     Examples
     --------
@@ -40,6 +43,9 @@ class PairTable:
     >>> table = PairTable((0, 1), ("a", "b"), (half, half), np.array([[-1, 1, 0], [1, -1, 0], [0, 0, 0]]))
     >>> table(np.array([0.0, 1.0]), np.array([0.0, 0.0]))
     array([-1,  1])
+    >>> named = PairTable((0, 1), ("a", "b"), (half, half), table.values, categories=((), ("Köln", "Oslo")))
+    >>> named([0.0, 0.0, 1.0], ["Köln", "Oslo", None])
+    array([-1,  1,  0])
     """
 
     features: tuple[int, int]
@@ -47,13 +53,12 @@ class PairTable:
     edges: tuple[np.ndarray, np.ndarray]
     values: np.ndarray
     counts: np.ndarray | None = None
+    categories: tuple[tuple, tuple] = ((), ())
 
     def __call__(self, first, second) -> np.ndarray:
-        """The value at these values of the two features."""
-        places = (
-            pieces_of(np.asarray(x, dtype=np.float64), e) for x, e in zip((first, second), self.edges, strict=True)
-        )
-        return self.values[tuple(places)]
+        """The value at these values of the two features, which are what the columns hold, as for a `Shape`."""
+        given = zip((first, second), self.names, self.categories, self.edges, strict=True)
+        return self.values[tuple(pieces_of(numbers_of(x, name, labels), edges) for x, name, labels, edges in given)]
 
 
 def pairs(model: BoostedClassifier, X=None) -> list[PairTable]:
@@ -92,12 +97,13 @@ def pairs(model: BoostedClassifier, X=None) -> list[PairTable]:
             f"Some paths look at {most} features, which is no table: fit with learner=Trees(max_depth=2), or ask "
             "explain about rows."
         )
-    names = feature_names(model)
-    return [
+    names, labels = feature_names(model), column_labels(model)
+    tables = [
         _table(trees, key, (names[key[0]], names[key[1]]), columns)
         for key, trees in sorted(groups.items())
         if len(key) == 2
     ]
+    return [replace(table, categories=(labels[table.features[0]], labels[table.features[1]])) for table in tables]
 
 
 def _table(trees: PlainTrees, key: tuple[int, ...], names: tuple[str, str], X) -> PairTable:

@@ -10,7 +10,8 @@ import numpy as np
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.new_rows import predict_input
 from dualboost.inspection.as_trees import plain_trees
-from dualboost.inspection.names import check_model, feature_names
+from dualboost.inspection.categories import numbers_of
+from dualboost.inspection.names import check_model, column_labels, feature_names
 from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["Shape", "columns_of", "cuts_of", "grouped_leaves", "pieces_of", "representatives", "shapes"]
@@ -34,6 +35,8 @@ class Shape:
         How many rows of the X given fall in each piece; `missing_count` how many are missing.
     categories : tuple
         The labels, if the column holds categories of a frame: label k stands at x = k.
+    whole : bool
+        Whether this is all that the model makes of the feature. Trees that look at others besides have more: `pairs`.
 
     Examples
     --------
@@ -43,8 +46,9 @@ class Shape:
     >>> from dualboost import Shape
     >>> Shape(0, "age", np.array([30.0]), np.array([-0.5, 0.5]), 0.0)(np.array([20.0, 30.0, 31.0, np.nan]))
     array([-0.5, -0.5,  0.5,  0. ])
-    >>> Shape(1, "town", np.array([0.5]), np.array([-0.5, 0.5]), 0.0, categories=("Köln", "Oslo"))(["Oslo", None])
-    array([0.5, 0. ])
+    >>> town = Shape(1, "town", np.array([0.5]), np.array([-0.5, 0.5]), 0.0, categories=("Köln", "Oslo"))
+    >>> town(["Oslo", None, "never met"]), town([1, np.nan])
+    (array([0.5, 0. , 0. ]), array([0.5, 0. ]))
     """
 
     feature: int
@@ -55,21 +59,15 @@ class Shape:
     counts: np.ndarray | None = None
     missing_count: int | None = None
     categories: tuple = ()
+    whole: bool = True
 
     def __call__(self, x) -> np.ndarray:
-        """The value at x, which is what the column holds: numbers, or labels of its categories."""
-        numbers = self._codes(x) if self.categories else np.asarray(x, dtype=np.float64)
+        """The value at x, which is what the column holds: numbers, or labels of its categories.
+
+        A label that was never met counts as missing. Where no label is a number, x may be the places of labels too.
+        """
+        numbers = numbers_of(x, self.name, self.categories)
         return np.append(self.values, self.missing)[pieces_of(numbers, self.edges)]
-
-    def _codes(self, x) -> np.ndarray:
-        number = {label: k for k, label in enumerate(self.categories)}
-        labels = np.asarray(x, dtype=object).tolist()
-        return np.array([np.nan if _is_none(v) else number.get(v, number.get(str(v), np.nan)) for v in labels])
-
-
-def _is_none(label) -> bool:
-    """None, NaN, or what pandas has for them: the last is neither equal to itself nor different."""
-    return label is None or type(label).__name__ in ("NAType", "NaTType") or label != label
 
 
 def shapes(model: BoostedClassifier, X=None) -> list[Shape]:
@@ -102,10 +100,11 @@ def shapes(model: BoostedClassifier, X=None) -> list[Shape]:
     True
     """
     groups, columns = grouped_leaves(model, X)
-    names, labels = feature_names(model), getattr(model, "categories_", {})
+    names, labels = feature_names(model), column_labels(model)
+    shared = {feature for key in groups if len(key) > 1 for feature in key}
     single = [(key[0], trees) for key, trees in sorted(groups.items()) if len(key) == 1]
     curves = [_shape(trees, feature, names[feature], columns) for feature, trees in single]
-    return [replace(curve, categories=tuple(labels.get(curve.name, ()))) for curve in curves]
+    return [replace(curve, categories=labels[curve.feature], whole=curve.feature not in shared) for curve in curves]
 
 
 def grouped_leaves(model, X) -> tuple[dict[tuple[int, ...], PlainTrees], Any]:

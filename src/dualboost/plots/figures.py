@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dualboost.inspection import shapes
 from dualboost.plots.convergence import ConvergenceDisplay
 from dualboost.plots.margins import MarginDisplay
-from dualboost.plots.shape import ShapeDisplay, check_curves
+from dualboost.plots.shape import ShapeDisplay
 from dualboost.plots.style import new_figure
 
 if TYPE_CHECKING:
@@ -84,13 +85,13 @@ def convergence_plot(model, ax: Axes | None = None) -> Axes:
 
 
 def shape_plot(model, feature: int | str, ax: Axes | None = None, *, name: str | None = None) -> Axes:
-    """How the vote depends on one feature: the step function that all stumps on it add up to.
+    """How the vote depends on one feature: the step function that all splits on it alone add up to.
 
     Parameters
     ----------
-    model : fitted MarginBoostClassifier
+    model : fitted classifier of dualboost
     feature : int or str
-        The column of X, one that the model uses.
+        The column of X, one that has a curve: see `dualboost.shapes`.
     ax : matplotlib Axes, optional
     name : str, optional
         What to call it; by default its name in the training data frame, or its number.
@@ -133,7 +134,7 @@ def summary_figure(model, *, y=None, sample_weight=None) -> Figure:
 
 
 def shape_figure(model, count: int = 6, *, names: Sequence[str] | np.ndarray | None = None) -> Figure:
-    """The step functions of the features with the largest shares of the vote, on one scale.
+    """The step functions of the features with the largest shares of the vote, on one scale; of those that have one.
 
     Examples
     --------
@@ -145,20 +146,24 @@ def shape_figure(model, count: int = 6, *, names: Sequence[str] | np.ndarray | N
     >>> len(shape_figure(model, 2, names=data.feature_names).axes)
     2
     """
-    check_curves(model)
-    top = np.argsort(-model.feature_importances_, kind="stable")[: min(count, len(model.predictor_.features))]
-    if not len(top):
-        raise ValueError("The model uses no feature, so there is nothing to draw.")
+    if count < 1:
+        raise ValueError(f"count is a number of features and must be at least 1, not {count!r}.")
+    curves, shares = shapes(model), model.feature_importances_
+    top = sorted(curves, key=lambda shape: -shares[shape.feature])[:count]
+    if not top:
+        why = "looks at features only together" if np.any(shares) else "uses no feature"
+        raise ValueError(f"The model {why}, so there is no curve to draw: ask explain about rows.")
     across = min(len(top), 3)
     down = ceil(len(top) / across)
     figure = new_figure(3.6 * across, 2.7 * down + 0.4)
     panels = figure.subplots(down, across, sharey=True, squeeze=False).ravel()
-    for feature, ax in zip(top, panels, strict=False):
-        shape_plot(model, int(feature), ax, name=None if names is None else str(names[feature]))
+    for shape, ax in zip(top, panels, strict=False):
+        display = ShapeDisplay(shape, float(shares[shape.feature]), model.classes_[1])
+        display.plot(ax, name=None if names is None else str(names[shape.feature]))
     for k, ax in enumerate(panels):
         ax.set_visible(k < len(top))
         ax.set_ylabel(ax.get_ylabel() if k % across == 0 else "")
-    carried = model.feature_importances_[top].sum()
+    carried = sum(shares[shape.feature] for shape in top)
     features = "1 feature carries" if len(top) == 1 else f"{len(top)} features carry"
     figure.suptitle(f"{features} {carried:.0%} of the vote", x=0.01, ha="left", fontsize="large", fontweight="bold")
     return figure

@@ -1,4 +1,4 @@
-"""How the vote depends on one feature: the step function that all stumps on it add up to."""
+"""How the vote depends on one feature: the step function that all splits on it alone add up to."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dualboost.inspection import Shape, shapes
-from dualboost.inspection.names import check_model
-from dualboost.learners.stumps import StumpScores
+from dualboost.inspection.names import feature_names
 from dualboost.plots.style import BOUND, INK, PALE, REACHED, axes_or_new, dress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ShapeDisplay", "check_curves"]
+__all__ = ["ShapeDisplay"]
 
 _LABELS = 12  # categories named along the axis
 _COUNTS = 0.12  # of the height, for the most frequent piece
@@ -32,7 +31,7 @@ class ShapeDisplay:
     shape : Shape
         What `dualboost.shapes` says of the feature; its counts, if it has any, stand at the foot of the picture.
     share : float
-        The feature's share of the vote.
+        The feature's share of the vote, of which the curve is only a part where trees look at others besides.
     label : object
         The class that a positive vote speaks for.
     ax_, figure_
@@ -62,13 +61,13 @@ class ShapeDisplay:
     def from_estimator(
         cls, model, feature: int | str, *, X=None, name: str | None = None, ax: Axes | None = None
     ) -> ShapeDisplay:
-        """Draw the step function of one feature of a vote of stumps on two classes.
+        """Draw the step function of one feature of a vote on two classes: of any that `dualboost.shapes` has.
 
         Parameters
         ----------
         model : fitted classifier of dualboost
         feature : int or str
-            The column of X, by its number or its name in the training data frame; one that the model uses.
+            The column of X, by its number or its name in the training data frame; one that has a curve.
         X : table, optional
             Rows to count in the pieces, such as the training data.
         name : str, optional
@@ -76,13 +75,11 @@ class ShapeDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
         """
-        check_curves(model)
         if not isinstance(feature, (Integral, str)) or isinstance(feature, bool):
             raise ValueError(f"feature must be the number or name of one column of X, such as 0, not {feature!r}.")
-        curves = shapes(model, X)
-        found = {shape.name if isinstance(feature, str) else shape.feature: shape for shape in curves}
+        found = {shape.name if isinstance(feature, str) else shape.feature: shape for shape in shapes(model, X)}
         if feature not in found:
-            raise ValueError(f"The model does not use feature {feature!r}; its features are {list(found)}.")
+            raise ValueError(_without_curve(model, feature, list(found)))
         shape = found[feature]
         display = cls(shape, float(model.feature_importances_[shape.feature]), model.classes_[1])
         return display.plot(ax, name=name)
@@ -102,7 +99,8 @@ class ShapeDisplay:
             heights = _COUNTS * np.append(self.shape.counts, self.shape.counts[-1]) / self.shape.counts.max()
             foot = ax.get_xaxis_transform()
             ax.fill_between(x, heights, step="post", color=PALE, alpha=0.7, linewidth=0, transform=foot, zorder=0)
-        dress(ax, f"{self.share:.1%} of the vote", name or self.shape.name, f"vote for {self.label}")
+        share = f"{'' if self.shape.whole else 'part of '}{self.share:.1%} of the vote"
+        dress(ax, share, name or self.shape.name, f"vote for {self.label}")
         return self
 
     def _name_ticks(self, ax: Axes) -> None:
@@ -123,10 +121,13 @@ class ShapeDisplay:
         return np.concatenate([[cuts[0] - beyond], cuts, [cuts[-1] + beyond]]), np.append(table, table[-1])
 
 
-def check_curves(model) -> None:
-    """Only a vote of stumps on two classes is one curve per feature."""
-    check_model(model)
-    if hasattr(model, "estimators_"):
-        raise ValueError("A model of several classes has curves for each: draw those of model.estimators_[k].")
-    if not isinstance(getattr(model, "predictor_", None), StumpScores):
-        raise ValueError("Curves exist for votes of stumps only: fit with learner=Stumps(), or without a learner.")
+def _without_curve(model, feature: int | str, found: list) -> str:
+    """Why this feature has none."""
+    names = feature_names(model) if isinstance(feature, str) else range(model.n_features_in_)
+    used = [names[j] for j in np.flatnonzero(model.feature_importances_)]
+    if feature not in used:
+        return f"The model does not use feature {feature!r}; its features are {used}."
+    return (
+        f"The model looks at feature {feature!r} only together with others, which is no curve: ask pairs or explain"
+        + (f", or draw one of {found}." if found else ".")
+    )

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-__all__ = ["as_labels"]
+__all__ = ["as_labels", "check_text"]
 
 
 def as_labels(y) -> np.ndarray:
@@ -44,6 +44,8 @@ def _plain(labels: np.ndarray) -> np.ndarray:
 def _numbers(labels: np.ndarray) -> np.ndarray:
     """Numbers in objects as an array that holds each of them exactly."""
     listed = labels.ravel().tolist()
+    if not listed:
+        return labels  # scikit-learn says that there are no rows
     strange = [label for label in listed if not isinstance(label, (Real, np.bool_))]
     whole = not strange and all(isinstance(label, Integral) for label in listed)
     if whole and not -(1 << 63) <= min(listed) <= max(listed) < (1 << 63):
@@ -57,6 +59,20 @@ def _numbers(labels: np.ndarray) -> np.ndarray:
             "[str(label) for label in y]."
         )
     return made.reshape(labels.shape)
+
+
+def check_text(classes: np.ndarray) -> None:
+    """Refuse labels with half a character, a surrogate without its other half: no file could hold the model.
+
+    >>> check_text(as_labels(["yes", "no"]))
+    """
+    for label in classes.tolist():
+        try:
+            str(label).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"y has the label {label!r}, which holds half a character and can be kept in no file: rename it."
+            ) from error
 
 
 def _missing(labels: np.ndarray) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Rows", "with_absent"]
+__all__ = ["Rows", "refuse_masked", "with_absent"]
 
 
 _SMALLEST = 1e-100  # share, of the largest
@@ -50,6 +50,7 @@ class Rows:
         """Rows of these positive sample weights, or that many rows of weight one."""
         if isinstance(weights, (int, np.integer)):
             return cls._equal(int(weights), float(weights), threads)
+        refuse_masked("The vector of row weights", weights)
         weights = np.asarray(weights, dtype=np.float64, order="C")
         if weights.ndim != 1 or not weights.size or not np.all(np.isfinite(weights)) or weights.min() <= 0:
             raise ValueError(
@@ -79,6 +80,24 @@ class Rows:
     def max(self, value):
         """Join maxima over the rows."""
         return value
+
+
+def refuse_masked(name: str, values) -> None:
+    """Refuse a masked array of which anything is masked: a conversion would take what lies under the mask.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualboost.rows import refuse_masked
+    >>> refuse_masked("caps", np.ma.masked_array([0.5, 7.0], mask=[False, True]))
+    Traceback (most recent call last):
+    ValueError: caps is a masked array, and 1 of its values are missing: fill them in, or drop these rows.
+    """
+    lost = int(np.ma.count_masked(values)) if np.ma.isMaskedArray(values) else 0
+    if lost:
+        raise ValueError(
+            f"{name} is a masked array, and {lost} of its values are missing: fill them in, or drop these rows."
+        )
 
 
 def with_absent(values: np.ndarray, present: np.ndarray, absent) -> np.ndarray:

@@ -16,7 +16,7 @@ from dualboost.learners.base import Hypothesis
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.losses import Loss, SoftMargin
 from dualboost.one_thread import one_thread
-from dualboost.rows import Rows, with_absent
+from dualboost.rows import Rows, refuse_masked, with_absent
 from dualboost.run import Halt, Named, Record, Watch, always, record_of, stretches, watch_of
 from dualboost.sets import Capped, Groups
 
@@ -168,6 +168,8 @@ def _bound_oracle(A, sample_weight) -> tuple[Oracle, np.ndarray]:
         if sample_weight is not None:
             raise ValueError("A bound learner has its row weights already; give sample_weight to its Rows instead.")
         return A, np.ones(len(A.rows), dtype=bool)
+    refuse_masked("The margin matrix", A)
+    refuse_masked("sample_weight", sample_weight)
     A = A if hasattr(A, "tocsr") else np.asarray(A)
     if A.ndim != 2 or 0 in A.shape:
         raise ValueError(
@@ -193,6 +195,7 @@ def _without_absent_rows(loss: Loss, present: np.ndarray) -> Loss:
     if not (isinstance(loss, SoftMargin) and isinstance(loss.set, Capped)) or loss.set.caps is None or present.all():
         return loss
     caps = loss.set.caps
+    refuse_masked("caps", caps)
     if np.shape(caps) != present.shape:
         raise ValueError(f"caps must hold one number per row: {len(present)}, not an array of shape {np.shape(caps)}.")
     return replace(loss, set=Capped(caps=np.asarray(caps)[present]))

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from dualboost.diagnosis.hard_core import diagnose
 from dualboost.losses import Exponential, Loss, Separable
 from dualboost.master import minimise_attained
-from dualboost.rows import Rows
+from dualboost.rows import Rows, refuse_masked
 
 __all__ = ["DualOptimum", "bregman_projection", "dual_optimum", "suboptimality"]
 
@@ -79,6 +79,7 @@ def bregman_projection(A, d: np.ndarray, loss: Loss | None = None, core: np.ndar
     array([0.2, 0.2, 0. ])
     """
     A, loss = _matrix(A), _smooth(loss)
+    refuse_masked("d", d)
     rows = Rows.of(A.shape[0])
     core = diagnose(A).hard_core if core is None else np.asarray(core, dtype=bool)
     share = np.asarray(d, dtype=np.float64) / rows.prior
@@ -127,6 +128,7 @@ def _on_core(A: np.ndarray, loss: Separable, core: np.ndarray, rows: Rows, offse
 
 
 def _matrix(A) -> np.ndarray:
+    refuse_masked("The margin matrix", A)
     A = A.toarray() if sp.issparse(A) else np.asarray(A, dtype=np.float64)
     if A.ndim != 2 or 0 in A.shape or not np.all(np.isfinite(A)):
         raise ValueError("The margin matrix must be two-dimensional, not empty, and hold finite numbers.")
@@ -134,6 +136,7 @@ def _matrix(A) -> np.ndarray:
 
 
 def _rows(A: np.ndarray, sample_weight) -> Rows:
+    refuse_masked("sample_weight", sample_weight)
     rows = Rows.of(A.shape[0] if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
     if len(rows) != A.shape[0]:
         raise ValueError(f"sample_weight must hold one positive number for each of the {A.shape[0]} rows.")

@@ -26,7 +26,7 @@ from dualboost.learners import Learner, Matrix, Oracle, Stumps
 from dualboost.learners.base import Directed
 from dualboost.learners.categories import with_categories
 from dualboost.learners.matrix import MatrixOracle
-from dualboost.rows import Rows, with_absent
+from dualboost.rows import Rows, refuse_masked, with_absent
 
 __all__ = ["diagnose"]
 
@@ -106,12 +106,24 @@ def _check(learner, max_rounds) -> None:
 
 def _read(A, y, sample_weight) -> tuple[Any, tuple[int, ...]]:
     """(the table, which of its columns hold categories): those of a data frame of features, by the rows with weight."""
+    refuse_masked("sample_weight", sample_weight)
+    if np.ma.isMaskedArray(A):
+        A = _unmasked(A, y)
     frame = None if y is None else as_frame(A)
     if frame is None or frame.plain:
         return _table(A), ()
     weights = np.ones(len(frame)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     read = frame_numbers(frame, weights > 0 if weights.shape == (len(frame),) else slice(None))
     return _table(read.table), read.columns
+
+
+def _unmasked(A: np.ma.MaskedArray, y) -> np.ndarray:
+    """Of features what is masked is missing, as the classifiers read it; of a margin nothing may be."""
+    if y is None:
+        refuse_masked("The margin matrix", A)
+    if A.dtype.kind in "fiub" and np.ma.is_masked(A):
+        return np.ma.filled(A.astype(np.float64), np.nan)
+    return np.asarray(A)
 
 
 def _table(A):

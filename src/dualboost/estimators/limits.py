@@ -13,7 +13,7 @@ from numbers import Real
 import numpy as np
 
 from dualboost.estimators.validation import TrainingData
-from dualboost.rows import Rows
+from dualboost.rows import Rows, refuse_masked
 from dualboost.sets import Capped, Groups, Simplex, WeightSet
 
 __all__ = ["Asked", "Limits", "Promise", "caps_times_rows", "check_groups", "check_smoothness", "limits_of"]
@@ -144,6 +144,7 @@ def caps_times_rows(caps, sample_weight) -> np.ndarray | None:
     """Caps relative to equal shares, which is what stays the same on a part of the rows."""
     if caps is None:
         return None
+    refuse_masked("caps", caps)
     try:
         caps = np.asarray(caps, dtype=np.float64)
         total = float(len(caps) if sample_weight is None else np.sum(sample_weight))

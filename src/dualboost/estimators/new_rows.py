@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
 from dualboost.estimators.arrays import INPUT, validated
-from dualboost.frames import Frame, as_frame, check_different_names, check_infinity, encode_frame, refuse_array
+from dualboost.frames import (
+    Frame,
+    as_frame,
+    check_different_names,
+    check_infinity,
+    encode_frame,
+    refuse_array,
+    unmet_labels,
+)
 
 __all__ = ["predict_input"]
 
@@ -42,6 +52,8 @@ def _encoded(estimator, frame: Frame, categories) -> np.ndarray:
         check_different_names(frame)
         _check_feature_names(estimator, frame.table, reset=False)
     table = encode_frame(frame, categories)
+    for words in unmet_labels(frame, table, categories):
+        warnings.warn(words, UserWarning, stacklevel=4)
     check_infinity(frame, table)
     _check_n_features(estimator, table, reset=False)
     return table if table.size else check_array(table, **INPUT)

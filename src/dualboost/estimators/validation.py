@@ -26,11 +26,11 @@ from dualboost.estimators.coded import rows_of
 from dualboost.estimators.control import Control
 from dualboost.estimators.new_rows import predict_input
 from dualboost.frames import as_frame, check_infinity, check_whole_numbers, frame_numbers
-from dualboost.labels import as_labels
+from dualboost.labels import as_labels, check_text
 from dualboost.learners import Learner, Oracle, Stumps
 from dualboost.learners.categories import with_categories
 from dualboost.learners.class_stumps import ClassStumps
-from dualboost.rows import Rows
+from dualboost.rows import Rows, refuse_masked
 
 __all__ = [
     "TrainingData",
@@ -190,6 +190,7 @@ def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | No
         X, y, weights = rows_of(X, present), y[present], weights[present]
         given = {name: values[present] for name, values in given.items()}
     classes, codes = _numbered(y)
+    check_text(classes)
     _check_several(classes, type(estimator).__name__)
     return TrainingData(X, codes, weights, classes, present, n_given, given, categorical)
 
@@ -220,6 +221,7 @@ def _numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def _one_a_row(name: str, values, n_rows: int) -> np.ndarray:
+    refuse_masked(name, values)
     values = np.asarray(values)
     if values.shape != (n_rows,):
         raise ValueError(f"{name} must hold one value for each of the {n_rows} rows; its shape is {values.shape}.")
@@ -259,6 +261,7 @@ def _weights(sample_weight, X) -> np.ndarray:
             f"sample_weight must be a number for each row, not {sample_weight!r}; compute_sample_weight of "
             'sklearn.utils.class_weight makes them, for example with "balanced".'
         )
+    refuse_masked("sample_weight", sample_weight)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.max() > 0:
         raise ValueError("All sample weights are zero: give at least one row of each class a positive weight.")

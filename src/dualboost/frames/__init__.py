@@ -8,6 +8,7 @@ from dualboost.frames.numbers import (
     encode_frame,
     frame_numbers,
     refuse_array,
+    unmet_labels,
 )
 from dualboost.frames.tables import Frame, Kind, as_frame
 from dualboost.frames.whole_numbers import check_whole_numbers
@@ -24,4 +25,5 @@ __all__ = [
     "encode_frame",
     "frame_numbers",
     "refuse_array",
+    "unmet_labels",
 ]

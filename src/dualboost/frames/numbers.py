@@ -7,12 +7,12 @@ training, in sorted order. At prediction a label that was never met counts as mi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn
 
 import numpy as np
 
-from dualboost.frames.tables import Frame, Kind
+from dualboost.frames.tables import Frame, Kind, is_date
 
 __all__ = [
     "REFUSED_DATES",
@@ -22,9 +22,12 @@ __all__ = [
     "encode_frame",
     "frame_numbers",
     "refuse_array",
+    "unmet_labels",
 ]
 
 Labels = Mapping[str, Sequence]
+
+_MIDNIGHT = " 00:00:00"
 
 REFUSED_DATES = "dates or times: turn them into numbers first, such as the year or an age in days, or drop them."
 
@@ -57,6 +60,24 @@ def encode_frame(frame: Frame, categories: Labels) -> np.ndarray:
         kinds.append(Kind.CATEGORY if name in categories else kind)
     _checked(frame, kinds)
     return _table(frame, categories)
+
+
+def unmet_labels(frame: Frame, table: np.ndarray, categories: Labels) -> Iterator[str]:
+    """What to warn of: columns of the frame, read into this table, all of whose labels were never met in training.
+
+    Of a single label that is nothing unusual, and a row alone has no other.
+    """
+    for j, name in enumerate(frame.names):
+        if not categories.get(name) or not np.isnan(table[:, j]).all():
+            continue
+        values, places = frame.labels(j)
+        given = np.unique(places[places >= 0]).tolist()
+        if len(given) > 1:
+            yield (
+                f"Column {name!r} holds no label that was met in training, only such as {_plain(values[given[0]])!r} "
+                f"where there were such as {categories[name][0]!r}: all count as missing, so convert it if they mean "
+                "the same."
+            )
 
 
 def refuse_array(X, categories: Labels) -> NoReturn:
@@ -124,12 +145,12 @@ def _table(frame: Frame, categories: Labels) -> np.ndarray:
 
 def _codes(frame: Frame, j: int, labels: Sequence) -> np.ndarray:
     """The number of each row's label among these; NaN where it is missing or none of them."""
-    number = {_key(label): k for k, label in enumerate(labels)}
+    number: Mapping[tuple, int] = {_key(label): k for k, label in enumerate(labels)}
     try:
         values, places = frame.labels(j)
     except (TypeError, NotImplementedError) as error:
         raise ValueError(f"{_subject([frame.names[j]])} {_refusal(Kind.OTHER, frame)}") from error
-    keys = [_key(_plain(value)) for value in values]
+    keys, number = _of_one_width([_met(value, number) for value in values], number)
     now, then = ({_sort(label): None for label in found if label[1] == label[1]} for found in (keys, number))
     if now and then and not now.keys() & then.keys():
         raise ValueError(
@@ -156,3 +177,33 @@ def _plain(label):
 def _key(label) -> tuple:
     """True and 1 are different labels, 1 and 1.0 are not."""
     return isinstance(label, bool), label
+
+
+def _met(value, number: Mapping[tuple, int]) -> tuple:
+    """The key of a label, by the name that it had in training: a day is the same as its midnight."""
+    key = _key(_plain(value))
+    if key in number or not (is_date(value) and isinstance(key[1], str)):
+        return key
+    day = key[1].removesuffix(_MIDNIGHT)
+    other = _key(day if day != key[1] else day + _MIDNIGHT)
+    return other if other in number else key
+
+
+def _of_one_width(keys: list[tuple], number: Mapping[tuple, int]) -> tuple[list[tuple], Mapping[tuple, int]]:
+    """Labels of 32-bit floats beside such of 64 bits: those are rounded, unless two of training would become one."""
+    single = [_single(key) for key in keys]
+    if single == keys and set(keys) <= number.keys():
+        return keys, number
+    rounded = {_single(key): k for key, k in number.items()}
+    if (single == keys) == (rounded == number) or len(rounded) < len(number):
+        return keys, number
+    return single, rounded
+
+
+def _single(key: tuple) -> tuple:
+    """Its fraction as 32 bits have it; what is whole stays, for it may be a number that somebody was given."""
+    truth, label = key
+    if not isinstance(label, float) or label != label or label.is_integer():
+        return key
+    with np.errstate(over="ignore"):
+        return truth, float(np.float32(label))

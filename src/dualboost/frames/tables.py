@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ArrowFrame", "Frame", "Kind", "PandasFrame", "PolarsFrame", "as_frame"]
+__all__ = ["ArrowFrame", "Frame", "Kind", "PandasFrame", "PolarsFrame", "as_frame", "is_date"]
 
 
 _FEW = 1000  # rows that Python reads sooner than polars plans to
@@ -72,7 +72,7 @@ class Frame(ABC):
 
     @abstractmethod
     def wholes(self, j: int) -> np.ndarray:
-        """The present values of column j of numbers as they are, where these are whole; else anything of floats."""
+        """The present values of column j of numbers as they are, where doubles may not hold them; else any doubles."""
 
     @property
     def odd_names(self) -> list[str]:
@@ -179,11 +179,11 @@ def object_kind(values: list) -> Kind:
         return Kind.NUMBER
     if all(isinstance(value, str) for value in values):
         return Kind.TEXT
-    return Kind.DATE if all(map(_is_date, values)) else Kind.OTHER
+    return Kind.DATE if all(map(is_date, values)) else Kind.OTHER
 
 
-def _is_date(value: Any) -> bool:
-    """Of numpy or of Python's datetime, whose clock is not wanted here."""
+def is_date(value: Any) -> bool:
+    """Whether it is of numpy or of Python's datetime, whose clock is not wanted here."""
     return isinstance(value, (np.datetime64, np.timedelta64)) or any(
         base.__module__ == "datetime" for base in type(value).__mro__
     )

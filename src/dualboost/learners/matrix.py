@@ -14,7 +14,7 @@ from dualboost.learners.averaging import Mixture
 from dualboost.learners.base import Hypothesis, Learner, Predictor
 from dualboost.learners.columns import ColumnOracle
 from dualboost.one_thread import one_thread
-from dualboost.rows import Rows
+from dualboost.rows import Rows, refuse_masked
 
 __all__ = ["Matrix", "MatrixOracle", "MatrixScores"]
 
@@ -58,6 +58,7 @@ def _turned(A, signs: np.ndarray):
 
 def _checked(X):
     """X as float64 with contiguous columns; finite, two-dimensional, not empty."""
+    refuse_masked("The margin matrix", X)
     try:
         X = X if sp.issparse(X) else np.asarray(X)
         if np.iscomplexobj(X):

@@ -18,8 +18,10 @@ _NEGLIGIBLE = 1e-9
 
 def covariance(v: np.ndarray, columns: np.ndarray, moving: np.ndarray, rows: Rows) -> np.ndarray:
     """Sum of v_i (x_i - mean)(x_i - mean)' over the moving rows; x_i is what `columns` holds for row i."""
-    # What weighs next to nothing would cost as much as the rest, and changes no digit that a Newton step needs.
-    moving = moving & (v > _NEGLIGIBLE * rows.max(float(v.max())))
+    # What weighs next to nothing would cost as much as the rest, and changes no digit that a Newton step needs. By
+    # copy, so that weight k stays k copies.
+    by_copy = v / rows.prior
+    moving = moving & (by_copy > _NEGLIGIBLE * rows.max(float(by_copy.max())))
     v, centred = v[moving], np.compress(moving, columns, axis=1)
     mass = rows.add(float(v.sum()))
     # Centred first, or rounding makes it indefinite where v sits on a few equal rows. In place: new memory would cost

@@ -45,7 +45,7 @@ def write(
     """
     target = _checked_target(path)
     data = _packed(header, arrays, effort)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{secrets.token_hex(8)}")  # not longer: the name may be as long as names can be
     # Made with the mode that the process gives its files. To ask for its mask is to set it, for all threads.
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
@@ -73,7 +73,7 @@ def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray], effort: int |
     raw = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
     parts, index = _parts(raw)
     # Without an indent: only then does the encoder that is written in C do it.
-    text = json.dumps({**header, "arrays": index}, allow_nan=False, ensure_ascii=False).encode()
+    text = _encoded(json.dumps({**header, "arrays": index}, allow_nan=False, ensure_ascii=False))
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=effort) as file:
         _add(file, _HEADER, text)
@@ -81,6 +81,16 @@ def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray], effort: int |
         for name, data in parts.items():
             _add(file, name, data)
     return out.getvalue()
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise ValueError(
+            f"A name or category holds half a character, {half!r}, which no file can keep: rename it."
+        ) from error
 
 
 def _parts(raw: dict[str, np.ndarray]) -> tuple[dict[str, bytes], dict[str, dict[str, Any]]]:

@@ -381,13 +381,13 @@ def test_a_column_of_labels_that_were_never_met_is_told_of(library):
     fitted = model().fit(categories(["Oslo", "Rome"]).assign(age=range(ROWS)), Y)
     ages = list(range(3))
     make = {
-        "pandas": lambda towns: pd.DataFrame({"kind": pd.Categorical(towns, categories=["Ulm", "Bonn", "Oslo"]), "age": ages}),
+        "pandas": lambda towns: pd.DataFrame({"kind": pd.Categorical(towns, ["Ulm", "Bonn", "Oslo"]), "age": ages}),
         "polars": lambda towns: pl.DataFrame({"kind": pl.Series(towns, dtype=pl.Categorical), "age": ages}),
         "arrow": lambda towns: pa.table({"kind": pa.array(towns).dictionary_encode(), "age": ages}),
     }[library]
     told = (
-        r"^Column 'kind' holds no label that was met in training, only such as '(Ulm|Bonn)' where there were such as 'Oslo': "
-        r"all count as missing, so convert it if they mean the same\.$"
+        r"^Column 'kind' holds no label that was met in training, only such as '(Ulm|Bonn)' where there were "
+        r"such as 'Oslo': all count as missing, so convert it if they mean the same\.$"
     )
     with pytest.warns(UserWarning, match=told):
         unmet = fitted.decision_function(make([None, "Ulm", "Bonn"]))

@@ -169,8 +169,8 @@ class MarginBoostClassifier(SoftMarginClassifier):
     """Maximise the soft margin of a weighted vote of decision stumps, and prove how close it came.
 
     The vote sum of w_j h_j(x), with ‖w‖₁ <= 1, is chosen so that the average of the nu * m smallest margins is as large
-    as possible. `certificate_` holds the soft margin reached and a bound that no weighting of any stumps exceeds: of all
-    stumps where a feature has at most `max_bins` distinct values, else of those at the cuts of its bins.
+    as possible. `certificate_` holds the soft margin reached and a bound that no weighting of any stumps exceeds: of
+    all stumps where a feature has at most `max_bins` distinct values, else of those at the cuts of its bins.
 
     Parameters
     ----------

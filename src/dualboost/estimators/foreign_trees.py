@@ -23,7 +23,9 @@ def raw_trees(ensemble: Any) -> list[RawTree] | None:
     if hasattr(ensemble, "dump_model"):
         return _all(_of_lightgbm(tree["tree_structure"]) for tree in ensemble.dump_model(num_iteration=-1)["tree_info"])
     if hasattr(ensemble, "_predictors"):
-        return _all(_of_histograms(tree.nodes) for stage in ensemble._predictors for tree in stage)
+        # Where a column holds categories, all columns are put into another order first.
+        plain = getattr(ensemble, "is_categorical_", None) is None
+        return [_of_histograms(tree.nodes) for stage in ensemble._predictors for tree in stage] if plain else None
     if not hasattr(ensemble, "estimators_"):
         return None
     members = np.asarray(ensemble.estimators_, dtype=object).ravel()
@@ -54,10 +56,8 @@ def _of_scikit_learn(member: Any, columns: np.ndarray | None) -> RawTree | None:
     return tree if tree is None or columns is None else tree.on(np.asarray(columns))
 
 
-def _of_histograms(nodes: np.ndarray) -> RawTree | None:
+def _of_histograms(nodes: np.ndarray) -> RawTree:
     """Of HistGradientBoosting, which shows its trees to nobody: in a private table of nodes."""
-    if nodes["is_categorical"].any():
-        return None
     leaf = nodes["is_leaf"] > 0
     return RawTree.of(
         np.where(leaf, -1, nodes["feature_idx"]), np.where(leaf, 0.0, nodes["num_threshold"]),

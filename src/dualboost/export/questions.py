@@ -185,11 +185,13 @@ def _places(own: Sequence[Ladder], codes: Mapping[int, int], listed: Mapping[int
 
 def _answers(curve: Curve, rules: Mapping[Key, Rule]) -> dict[Key, np.ndarray]:
     """Whether each code of a column goes right, for every rule on it; and whether it is strange, where one can be."""
-    own = {key: rule for key, rule in rules.items() if rule.feature == curve.feature}
-    answers = {key: _right(curve, rule) for key, rule in own.items()}
-    strange = np.any([rule.of([*curve.cuts, np.inf]) == ABSTAIN for rule in own.values()], axis=0)
+    cells = np.concatenate([curve.cuts, [np.inf], [np.nan] * curve.lost])
+    sides = {key: rule.of(cells) for key, rule in rules.items() if rule.feature == curve.feature}
+    answers = {key: _right(own) for key, own in sides.items()}
+    strange = np.any([own == ABSTAIN for own in sides.values()], axis=0)
+    strange[len(curve.cuts) + 1 :] = False
     if strange.any():
-        answers[_strange(curve.feature)] = np.append(strange, np.zeros(int(curve.lost), dtype=bool))
+        answers[_strange(curve.feature)] = strange
     return answers
 
 
@@ -198,9 +200,8 @@ def _strange(feature: int) -> Key:
     return feature, b"", b""
 
 
-def _right(curve: Curve, rule: Rule) -> np.ndarray:
+def _right(sides: np.ndarray) -> np.ndarray:
     """Whether each code of a column goes right; where trees abstain is no matter, and as it was before."""
-    sides = rule.of([*curve.cuts, np.inf, *[np.nan] * curve.lost])
     decided = np.flatnonzero(sides != ABSTAIN)
     if not len(decided):
         return np.zeros(len(sides), dtype=bool)

@@ -24,6 +24,7 @@ from benchmarks.real_data import TABLES, table
 from benchmarks.timing import progress
 from dualboost import LPBoostClassifier, MarginBoostClassifier, reweight
 from dualboost.learners import Trees
+from dualboost.learners.leaf_scores import LeafScores
 from dualboost.learners.stumps import StumpScores
 from dualboost.learners.tree_scores import TreeScores
 
@@ -82,8 +83,9 @@ def reweighted(grow: Fit) -> Fit:
         grown, kept, y_grown, y_kept = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=0)
         whole = grow(grown, y_grown)
         small = reweight(whole.model, kept, y_kept)
-        trees = len(small.predictor_)
-        return Fitted(small, trees, round(whole.leaves * trees / whole.trees))
+        vote = small.predictor_
+        assert isinstance(vote, LeafScores)
+        return Fitted(small, len(vote), int(np.count_nonzero(vote.feature < 0)) - 1)  # the constant is no tree
 
     return fit
 

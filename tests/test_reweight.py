@@ -117,3 +117,11 @@ def test_bad_input_is_one_sentence():
         reweight(RandomForestClassifier(), X, Y)
     with pytest.raises(ValueError, match="two classes"):
         reweight(RandomForestClassifier(5).fit(X, np.arange(500) % 3), X, Y)
+
+
+def test_the_same_vote_each_time():
+    """The folds that choose nu do not hang on a seed that nobody gave."""
+    forest = RandomForestClassifier(20, random_state=0).fit(X[GROWN], Y[GROWN])
+    one, two = (reweight(forest, X[KEPT], Y[KEPT]) for _ in range(2))
+    assert one.nu_ == two.nu_
+    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))

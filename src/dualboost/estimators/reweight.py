@@ -58,7 +58,8 @@ def reweight(ensemble, X, y, nu="auto", *, sample_weight=None, tol=0.01, verbose
         )
     many = np.shape(X)[0] > _ROWS_FOR_A_PROGRAM
     make = MarginBoostClassifier if many else LPBoostClassifier
-    return make(nu, learner=learner, tol=tol, verbose=verbose).fit(X, y, sample_weight)
+    # The same folds each time: nobody could give a seed, and what comes of it should not change by itself.
+    return make(nu, learner=learner, tol=tol, verbose=verbose, random_state=0).fit(X, y, sample_weight)
 
 
 def _check_classes(ensemble, y) -> None:

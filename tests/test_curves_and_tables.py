@@ -53,6 +53,29 @@ def total(model, columns) -> np.ndarray:
 # ---- what they take -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("hole", [0, 9])
+@pytest.mark.parametrize("kind", ["intervals", "large", "spans"])
+def test_labels_that_pandas_changes_where_one_is_missing(kind, hole):
+    values = np.random.default_rng(0).uniform(0, 50, 200)
+    labels = np.asarray(values // 10, dtype=int)
+    if hole:
+        values[::hole] = np.nan
+    column = {
+        "intervals": lambda: pd.Series(pd.cut(values, [0, 10, 20, 30, 40, 50])),
+        "large": lambda: pd.Series(
+            pd.Categorical.from_codes(np.where(np.isnan(values), -1, labels), 2**60 + np.arange(5))
+        ),
+        "spans": lambda: pd.Series(
+            pd.Categorical.from_codes(np.where(np.isnan(values), -1, labels), pd.to_timedelta(np.arange(5), "D"))
+        ),
+    }[kind]()
+    frame = pd.DataFrame({"age": column})
+    model = MarginBoostClassifier(nu=0.3, max_iter=20, calibrate=False).fit(frame, labels % 2 == 0)
+    (curve,) = shapes(model, frame)
+    for given in (frame["age"], frame["age"].array):
+        np.testing.assert_allclose(curve(given), model.decision_function(frame) - model.predictor_.base, atol=1e-12)
+
+
 def test_curves_tables_and_constant_votes_are_the_score_of_a_frame(model):
     tables = pairs(model, FRAME)
     assert {name for table in tables for name in table.names} == set(FRAME.columns), "every column is in some table"

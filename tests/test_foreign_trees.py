@@ -3,7 +3,9 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -14,7 +16,9 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
-from sklearn.linear_model import RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dualboost import explain, load_model, reweight, save_model, shapes
@@ -162,3 +166,68 @@ def test_a_small_ensemble_is_exported():
         np.testing.assert_array_equal(label, small.predict(X))
         np.testing.assert_allclose(score, small.decision_function(X), atol=1e-9)
         np.testing.assert_allclose(chances, small.predict_proba(X), atol=1e-9)
+
+
+# ---- what must not be read otherwise than it was written ------------------------------------------------------------
+
+
+def test_absent_entries_of_a_sparse_table_are_missing_to_xgboost():
+    S = sp.random(600, 4, 0.4, random_state=0, format="csr")
+    dense = S.toarray()
+    labels = (dense[:, 0] == 0) | (dense[:, 0] > 0.5)
+    model = xgboost(n_estimators=5, max_depth=2).fit(S, labels)
+    assert isinstance(members_of(model, sparse=True), AskedMembers)
+    assert reweight(model, S, labels, nu=0.1).score(S, labels) == pytest.approx(model.score(S, labels), abs=0.01)
+    if light := lightgbm(n_estimators=5).fit(S, labels):
+        np.testing.assert_allclose(
+            members_of(light, sparse=True).votes(S).sum(axis=0), light.predict(S, raw_score=True), atol=1e-9
+        )
+
+
+def test_members_that_are_ensembles_are_asked():
+    bags = [
+        (name, BaggingClassifier(DecisionTreeClassifier(max_depth=3), 6, max_features=0.5, random_state=k))
+        for k, name in enumerate("ab")
+    ]
+    piped = BaggingClassifier(make_pipeline(StandardScaler(), LogisticRegression()), n_estimators=5, random_state=0)
+    for model in (VotingClassifier(bags, voting="soft").fit(X, Y), piped.fit(X, Y)):
+        votes, shares = members_of(model).votes(X), model.predict_proba(X)
+        assert len(votes) == len(model.estimators_)
+        np.testing.assert_allclose(votes.mean(axis=0), shares[:, 1] - shares[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["forest", "histogram boosting", "lightgbm", "xgboost"])
+def test_the_columns_must_be_those_of_the_ensemble(name):
+    model = READ[name]().fit(X, Y)
+    for wrong in (X[:, :5], np.column_stack([X, X[:, 0]])):
+        with pytest.raises(ValueError, match=rf"X has {wrong.shape[1]} columns, but the ensemble was fitted to 6"):
+            reweight(model, wrong, Y, nu=0.4)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    named = READ[name]().fit(frame, Y)
+    with pytest.raises(ValueError, match=r"X has the columns \['f', .*but the ensemble was fitted to \['a', "):
+        reweight(named, frame[list("fedcba")], Y, nu=0.4)
+    assert reweight(named, frame, Y, nu=0.4).score(frame, Y) > 0.7
+    assert reweight(model, frame, Y, nu=0.4).score(frame, Y) > 0.7, "fitted to an array, it knows no names"
+
+
+def test_boosters_of_several_classes_and_lines_are_refused():
+    light, extreme = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    three = np.arange(len(X)) % 3
+    boosters = [
+        light.train({"objective": "multiclass", "num_class": 3, "verbose": -1}, light.Dataset(X, three), 3),
+        extreme.train({"objective": "multi:softprob", "num_class": 3}, extreme.DMatrix(X, three), 3),
+    ]
+    for booster in boosters:
+        with pytest.raises(ValueError, match="for two classes; the ensemble was fitted to 3"):
+            reweight(booster, X, Y, nu=0.4)
+    with pytest.raises(ValueError, match="gblinear has none"):
+        reweight(xgboost(booster="gblinear").fit(X, Y), X, Y, nu=0.4)
+    with pytest.raises(ValueError, match=r"takes -999 for missing: fit it, and give reweight X, with NaN"):
+        reweight(xgboost(missing=-999).fit(X, Y), X, Y, nu=0.4)
+
+
+def test_a_threshold_of_lightgbm_may_be_infinite():
+    rows = np.where(np.arange(500) % 3 == 0, np.nan, 1.0)[:, None]
+    model = lightgbm(n_estimators=3, max_bin=3).fit(rows, np.isnan(rows[:, 0]))
+    far = np.array([[np.nan], [1.0], [1e299], [1e305], [np.inf]])
+    np.testing.assert_allclose(members_of(model).votes(far).sum(axis=0), model.predict(far, raw_score=True), atol=1e-9)

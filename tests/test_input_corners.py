@@ -136,10 +136,10 @@ def test_large_whole_numbers_that_stay_apart_pass(kind):
 @pytest.mark.parametrize(
     "cells",
     [
-        [Decimal(f"1.{k:030d}") for k in range(ROWS)],
-        [Fraction(1, 3) + Fraction(k, 10**30) for k in range(ROWS)],
-        [1, Fraction(1) + Fraction(1, 10**30)] * (ROWS // 2),
-        [Decimal("0.5"), Fraction(1, 2) + Fraction(1, 10**30)] * (ROWS // 2),
+        [Decimal(f"1.{k:017d}") for k in range(ROWS)],
+        [Fraction(1, 3) + Fraction(k, 10**17) for k in range(ROWS)],
+        [1, Fraction(1) + Fraction(1, 10**17)] * (ROWS // 2),
+        [Decimal("0.5"), Fraction(1, 2) + Fraction(1, 10**17)] * (ROWS // 2),
     ],
     ids=["decimals", "fractions", "beside an int", "of two types"],
 )
@@ -150,8 +150,8 @@ def test_steps_that_a_double_does_not_have_are_refused(cells):
 
 @pytest.mark.skipif(np.finfo(np.longdouble).eps == np.finfo(np.float64).eps, reason="long doubles are doubles here")
 def test_steps_of_long_doubles():
-    fine = (1 + np.arange(ROWS) * np.finfo(np.longdouble).eps)[:, None]
-    with pytest.raises(ValueError, match=r"^Column 0 holds 1 and 1\.0000000000000000001, which are one number"):
+    fine = (1 + np.arange(ROWS) * np.longdouble(2) ** -58)[:, None]  # coarser than what rounding leaves
+    with pytest.raises(ValueError, match=r"^Column 0 holds 1 and 1\.00000000000000000\d+, which are one number"):
         model().fit(fine, Y)
     model().fit(np.linspace(0, 1, ROWS, dtype=np.longdouble)[:, None], Y)  # inexact as doubles, and still apart
     with pytest.raises(ValueError, match=r"^Column 0 holds a number that no float can hold"):
@@ -322,6 +322,33 @@ def test_categories_with_half_a_character(tmp_path):
     with pytest.raises(ValueError, match=r"^A name or category holds half a character, '\\ud800', which no file can"):
         save_model(fitted, tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [sum([Decimal("0.1") / 3] * k) / k for k in range(1, 30)],
+        [Decimal(1), Decimal(1) / 3 + Decimal(1) / 3 + Decimal(1) / 3],
+        [Decimal(0), Decimal("1E-400")],
+        [Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**30)],
+        ["1e1", "10", "9007199254740993"],
+    ],
+    ids=["means", "thirds", "tiny", "fractions", "digits"],
+)
+def test_rounding_of_decimals_is_no_reason_to_refuse(cells):
+    check_whole_numbers(np.array(cells, dtype=object)[:, None], None)
+
+
+def test_rounding_of_long_doubles_is_no_reason_to_refuse():
+    tenth = np.longdouble(1) / 10
+    steps = np.array([[tenth * k, np.longdouble(k) / 10] for k in range(1, 30)]).reshape(-1, 1)
+    check_whole_numbers(steps, None)
+
+
+@pytest.mark.parametrize("pair", [("9007199254740992", "9007199254740993"), ("1e20", "100000000000000000001")])
+def test_digits_in_text_that_merge_are_refused(pair):
+    with pytest.raises(ValueError, match="one number in floating point"):
+        check_whole_numbers(np.array(pair, dtype=object)[:, None], None)
 
 
 # ---- labels of categories that were never met -----------------------------------------------------------------------

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import dualboost
 import reference
@@ -252,8 +252,24 @@ def test_parameters_of_the_estimator_are_searched():
     assert search.best_params_ == {name: 4}
     with pytest.raises(ValueError, match="Invalid parameter 'depth' for estimator DecisionTree"):
         model.set_params(learner__estimator__depth=3)
+    with pytest.raises(ValueError, match="Invalid parameter '' for learner"):
+        model.set_params(learner__=5)
     with pytest.raises(ValueError, match=r"Invalid parameter 'tree' for learner = SklearnLearner.*it has estimator"):
         model.set_params(learner__tree__max_depth=3)
+
+
+@pytest.mark.parametrize("estimator", [DecisionTreeRegressor(max_depth=2), LinearRegression()], ids=["tree", "line"])
+def test_regressors_vote_by_their_sign(estimator):
+    X, y = data()
+    model = AdaBoostClassifier(n_estimators=5, learner=SklearnLearner(estimator)).fit(X, y)
+    assert model.score(X, y) > 0.7
+    np.testing.assert_allclose(model.margins_ * y, model.decision_function(X), atol=1e-12)
+
+
+def test_rows_too_light_for_single_precision_still_count():
+    X, y = data()
+    model = AdaBoostClassifier(n_estimators=3, learner=SklearnLearner(SVC()))
+    assert np.isfinite(model.fit(X, y, sample_weight=np.where(y > 0, 1.0, 1e-60)).decision_function(X)).all()
 
 
 class Praise(BaseEstimator):

@@ -13,24 +13,39 @@ import numpy as np
 
 from dualboost.learners.raw_trees import RawTree, of_single_precision, scikit_tree
 
-__all__ = ["raw_trees"]
+__all__ = ["listed_members", "raw_trees"]
 
 
 def raw_trees(ensemble: Any) -> list[RawTree] | None:
     """Every tree of the ensemble, saying its vote for the second class; None where one of them cannot be read."""
     if hasattr(ensemble, "save_raw"):
-        return _of_xgboost(json.loads(ensemble.save_raw("json"))["learner"]["gradient_booster"])
+        learner = json.loads(ensemble.save_raw("json"))["learner"]
+        _check_classes(int(learner["learner_model_param"]["num_class"]))
+        return _of_xgboost(learner["gradient_booster"])
     if hasattr(ensemble, "dump_model"):
-        return _all(_of_lightgbm(tree["tree_structure"]) for tree in ensemble.dump_model(num_iteration=-1)["tree_info"])
+        model = ensemble.dump_model(num_iteration=-1)
+        _check_classes(model["num_tree_per_iteration"])
+        return _all(_of_lightgbm(tree["tree_structure"]) for tree in model["tree_info"])
     if hasattr(ensemble, "_predictors"):
         # Where a column holds categories, all columns are put into another order first.
         plain = getattr(ensemble, "is_categorical_", None) is None
         return [_of_histograms(tree.nodes) for stage in ensemble._predictors for tree in stage] if plain else None
     if not hasattr(ensemble, "estimators_"):
         return None
-    members = np.asarray(ensemble.estimators_, dtype=object).ravel()
+    members = listed_members(ensemble)
     columns = getattr(ensemble, "estimators_features_", [None] * len(members))
     return _all(_of_scikit_learn(member, own) for member, own in zip(members, columns, strict=True))
+
+
+def listed_members(ensemble: Any) -> list:
+    """Those of gradient boosting stand in a table. Members may be ensembles themselves, which NumPy would unroll."""
+    rows = ensemble.estimators_
+    return [member for row in rows for member in (row if isinstance(row, np.ndarray) else [row])]
+
+
+def _check_classes(count: int) -> None:
+    if count > 1:
+        raise ValueError(f"reweight is for two classes; the ensemble was fitted to {count}.")
 
 
 def _all(found: Iterable[RawTree | None]) -> list[RawTree] | None:
@@ -67,6 +82,8 @@ def _of_histograms(nodes: np.ndarray) -> RawTree:
 
 # ---- LightGBM and XGBoost -------------------------------------------------------------------------------------------
 
+_INFINITE = 1e300  # as LightGBM writes it
+
 
 def _of_lightgbm(root: dict[str, Any]) -> RawTree | None:
     """From nested nodes to a list, parents first."""
@@ -88,7 +105,8 @@ def _of_lightgbm(root: dict[str, Any]) -> RawTree | None:
             return None
         # Where training met none, a missing value counts as zero.
         left = node["default_left"] if node["missing_type"] == "NaN" else node["threshold"] >= 0
-        nodes.append((node["split_feature"], node["threshold"], not left, 0.0))
+        threshold = node["threshold"] if node["threshold"] < _INFINITE else np.inf
+        nodes.append((node["split_feature"], threshold, not left, 0.0))
         waiting += [(node["right_child"], here, 1), (node["left_child"], here, 0)]
     feature, threshold, missing_right, value = zip(*nodes, strict=True)
     return RawTree.of(feature, threshold, missing_right, zip(*children, strict=True), value)
@@ -96,8 +114,10 @@ def _of_lightgbm(root: dict[str, Any]) -> RawTree | None:
 
 def _of_xgboost(booster: dict[str, Any]) -> list[RawTree] | None:
     """Values are rounded to single precision, and go left below the threshold, not at it."""
+    if booster["name"] == "gblinear":
+        raise ValueError('reweight needs trees, and XGBoost\'s gblinear has none: fit with booster="gbtree".')
     if booster["name"] != "gbtree":
-        return None  # others weight their trees, or have none
+        return None  # dart weights its trees
     trees = booster["model"]["trees"]
     if any(any(tree["split_type"]) or int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
         return None

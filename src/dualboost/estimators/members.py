@@ -14,13 +14,13 @@ from functools import partial
 
 import numpy as np
 
-from dualboost.estimators.foreign_trees import raw_trees
+from dualboost.estimators.foreign_trees import listed_members, raw_trees
 from dualboost.learners import Answer, Learner, Matrix, Oracle, Predictor
 from dualboost.learners.leaf_scores import LeafScores
 from dualboost.learners.raw_trees import RawTree
 from dualboost.rows import Rows
 
-__all__ = ["FittedMembers", "Members", "ReadTrees", "members_of"]
+__all__ = ["FittedMembers", "Members", "ReadTrees", "booster_of", "members_of"]
 
 
 class Members(ABC):
@@ -169,13 +169,20 @@ class XGTrees(AskedMembers):
         return table
 
 
-def members_of(ensemble) -> Members:
-    """The members of a fitted ensemble of a kind we know."""
-    ensemble = getattr(ensemble, "booster_", ensemble)  # LightGBM's scikit-learn class
-    if hasattr(ensemble, "get_booster"):  # XGBoost's
-        ensemble = ensemble.get_booster()
+def members_of(ensemble, sparse: bool = False) -> Members:
+    """The members of a fitted ensemble of a kind we know, for tables that are sparse or not."""
+    ensemble = booster_of(ensemble)
     trees = raw_trees(ensemble)
-    return _asked(ensemble) if trees is None else ReadTrees(trees)
+    # What a sparse table does not list is missing to XGBoost, and zero here.
+    if trees is None or (sparse and hasattr(ensemble, "save_raw")):
+        return _asked(ensemble)
+    return ReadTrees(trees)
+
+
+def booster_of(ensemble):
+    """What the scikit-learn classes of LightGBM and XGBoost hold; any other ensemble as it is."""
+    ensemble = getattr(ensemble, "booster_", ensemble)
+    return ensemble.get_booster() if hasattr(ensemble, "get_booster") else ensemble
 
 
 def _asked(ensemble) -> AskedMembers:
@@ -187,9 +194,9 @@ def _asked(ensemble) -> AskedMembers:
     if hasattr(ensemble, "staged_decision_function") and hasattr(ensemble, "_baseline_prediction"):
         return Stages(ensemble, np.arange(ensemble.n_iter_))
     if hasattr(ensemble, "estimators_"):
-        listed = np.asarray(ensemble.estimators_, dtype=object).ravel()
+        listed = listed_members(ensemble)
         if all(hasattr(member, "classes_") for member in listed):
-            return Classifiers(list(listed), getattr(ensemble, "estimators_features_", None))
+            return Classifiers(listed, getattr(ensemble, "estimators_features_", None))
     raise ValueError(
         "reweight needs a fitted forest, bagging or boosted classifier of scikit-learn, LightGBM or XGBoost, "
         f"not {type(ensemble).__name__}: fit it first, or give its votes as a matrix to solve."

@@ -49,8 +49,8 @@ class NestedParameters(BaseEstimator):
         inner: dict[str, dict[str, Any]] = defaultdict(dict)
         plain = dict(params)
         for key in params:
-            name, _, part = key.partition("__")
-            if part and name in own and not hasattr(params.get(name, own[name]), "set_params"):
+            name, inside, part = key.partition("__")
+            if inside and name in own and not hasattr(params.get(name, own[name]), "set_params"):
                 inner[name][part] = plain.pop(key)
         super().set_params(**plain)
         for name, parts in inner.items():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from dualboost.estimators.family import LPBoostClassifier
 from dualboost.estimators.margin import MarginBoostClassifier, SoftMarginClassifier
-from dualboost.estimators.members import FittedMembers, members_of
-from dualboost.frames import as_frame
+from dualboost.estimators.members import FittedMembers, booster_of, members_of
+from dualboost.frames import Frame, as_frame
 from dualboost.frames.tables import Kind
 
 __all__ = ["reweight"]
@@ -49,8 +50,9 @@ def reweight(ensemble, X, y, nu="auto", *, sample_weight=None, tol=0.01, verbose
     (True, True)
     """
     _check_classes(ensemble, y)
-    learner = FittedMembers(members_of(ensemble))
     frame = as_frame(X)
+    learner = FittedMembers(members_of(ensemble, sp.issparse(X)))
+    _check_columns(ensemble, X, frame)
     if frame is not None and Kind.CATEGORY in frame.kinds:
         raise ValueError(
             "reweight asks single trees, which read numbers: fit the ensemble to numbers instead of categories, for "
@@ -60,6 +62,29 @@ def reweight(ensemble, X, y, nu="auto", *, sample_weight=None, tol=0.01, verbose
     make = MarginBoostClassifier if many else LPBoostClassifier
     # The same folds each time: nobody could give a seed, and what comes of it should not change by itself.
     return make(nu, learner=learner, tol=tol, verbose=verbose, random_state=0).fit(X, y, sample_weight)
+
+
+def _check_columns(ensemble, X, frame: Frame | None) -> None:
+    """The columns that the ensemble was fitted to, in their order; and nothing else that stands for missing values."""
+    missing = getattr(ensemble, "missing", np.nan)  # of XGBoost
+    if missing is not None and not np.isnan(missing):
+        raise ValueError(f"The ensemble takes {missing!r} for missing: fit it, and give reweight X, with NaN instead.")
+    count, width = _width(ensemble), np.shape(X)[1:]
+    if width and count is not None and width[0] != count:
+        raise ValueError(f"X has {width[0]} columns, but the ensemble was fitted to {count}: give it the same.")
+    known = [str(name) for name in getattr(ensemble, "feature_names_in_", ())]
+    given = [] if frame is None else frame.names
+    if given and known and given != known and not known[0].startswith("Column_"):  # LightGBM's names for none
+        raise ValueError(f"X has the columns {given}, but the ensemble was fitted to {known}: give it the same.")
+
+
+def _width(ensemble) -> int | None:
+    """How many columns the ensemble was fitted to, if it says so."""
+    booster = booster_of(ensemble)
+    for name in ("num_features", "num_feature"):  # of XGBoost and of LightGBM
+        if hasattr(booster, name):
+            return int(getattr(booster, name)())
+    return getattr(ensemble, "n_features_in_", None)
 
 
 def _check_classes(ensemble, y) -> None:

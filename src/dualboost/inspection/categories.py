@@ -33,6 +33,12 @@ def numbers_of(x, name: str, labels: Sequence) -> np.ndarray:
 
 
 def _cells(x) -> np.ndarray:
+    coded = getattr(x, "cat", x)  # of a pandas Series
+    if hasattr(coded, "categories") and hasattr(coded, "codes"):
+        # As they are: pandas makes others of labels such as intervals as soon as one is missing.
+        labels = np.empty(len(coded.categories) + 1, dtype=object)
+        labels[:-1] = list(coded.categories)
+        return labels[np.asarray(coded.codes)]  # -1 is the last, None
     # NumPy takes the last label for what is missing in the chunks of an Arrow dictionary.
     return np.asarray(x.to_pylist() if hasattr(x, "to_pylist") else x, dtype=object)
 

@@ -28,6 +28,7 @@ from dualboost.rows import Rows
 __all__ = ["FittedHypothesis", "FittedScores", "SklearnLearner", "SklearnOracle"]
 
 _ROUNDING = np.finfo(np.float64).eps
+_LIGHTEST = float(np.finfo(np.float32).tiny)
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class FittedHypothesis:
         """As a tree that says +1 or -1; None where the classifier is no tree."""
         if self.estimator is None:
             return RawTree.constant(float(self.constant))
-        return scikit_tree(self.estimator, lambda shares: np.where(shares[:, 1] > shares[:, 0], 1.0, -1.0))
+        return scikit_tree(self.estimator, _leaf_signs)
 
     def importances(self, n_features: int) -> np.ndarray:
         """The classifier's own, which sum to 1; from its coefficients if it has those; zeros if it has neither."""
@@ -134,8 +135,9 @@ class SklearnOracle(Oracle):
         labels = np.unique(self.y[used])
         if len(labels) > 1:
             estimator, constant = clone(self.estimator), 0
-            # In single precision: the last bits of sums over copies have no say.
+            # In single precision: the last bits of sums over copies have no say. What is too light for it still counts.
             weights = (together[weighing] / together.max()).astype(np.float32).astype(np.float64)
+            weights = np.maximum(weights, _LIGHTEST)
             weights *= len(used) / weights.sum()
             estimator.fit(self.X[used], self.y[used].astype(np.int64), sample_weight=weights)
             signs = _as_signs(estimator.predict(self.X))
@@ -183,6 +185,11 @@ class FittedScores(Predictor):
         for hypothesis, weight in zip(self.hypotheses, self.weights, strict=True):
             share += abs(weight) * hypothesis.importances(n_features)
         return share / max(share.sum(), np.finfo(np.float64).tiny)
+
+
+def _leaf_signs(said: np.ndarray) -> np.ndarray:
+    """From the shares of both classes, or the mean of a regressor."""
+    return np.where(said[:, -1] > (said[:, 0] if said.shape[1] == 2 else 0.0), 1.0, -1.0)
 
 
 def _narrow(X: sp.csr_array) -> sp.csr_array:

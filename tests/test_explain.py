@@ -1,5 +1,6 @@
 """Explanations, curves and tables add up to the score, and Shapley values are those of the definition."""
 
+import tracemalloc
 from itertools import combinations
 from math import factorial
 
@@ -15,7 +16,7 @@ from dualboost import MarginBoostClassifier, explain, pairs, shapes
 from dualboost.inspection.as_trees import plain_trees
 from dualboost.inspection.shapley import background_shares, tree_contributions
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees
-from dualboost.learners import SklearnLearner, Stumps
+from dualboost.learners import Matrix, SklearnLearner, Stumps, Trees, Words
 from fitted import KINDS, NEW, WHOLE, X, Y, fitted, frame, new_rows
 
 CLOSE = {"rtol": 0, "atol": 1e-12}
@@ -258,3 +259,25 @@ def test_splits_of_categories_are_rules(kind):
     assert len(trees.rules) > 1 and {rule.feature for rule in trees.rules} <= {0, 1}
     whole = {ABSTAIN} if kind.endswith("never missing") else {LEFT, RIGHT}
     assert {int(side) for rule in trees.rules if rule.feature == 1 for side in rule.sides[[0, -1]]} <= whole
+
+
+@pytest.mark.parametrize(
+    "learner", [Stumps(), Trees(2), Matrix(), Words()], ids=["stumps", "trees", "columns", "words"]
+)
+def test_a_wide_sparse_background_is_not_written_out(learner):
+    """Of a million columns few are asked about."""
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 2, (80, 6)).astype(float)
+    labels = (few[:, 0] + few[:, 1] + 0.3 * rng.normal(size=80) > 1).astype(int)
+    empty = sp.csr_array((80, 500_000))
+    wide = sp.csr_array(sp.hstack([empty, sp.csr_array(few)]))
+    model = MarginBoostClassifier(nu=0.3, max_iter=20, learner=learner, calibrate=False).fit(wide, labels)
+    tracemalloc.start()
+    found = explain(model, wide[:2], background=wide)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6, "80 rows of half a million doubles are 320 MB"
+    scores = model.decision_function(wide)
+    np.testing.assert_allclose(found.base + found.contributions.sum(axis=1), scores[:2], **CLOSE)
+    assert found.base == pytest.approx(scores.mean(), abs=1e-12)
+    assert found.contributions[:, 500_000:].any() and not found.contributions[:, :500_000].any()

@@ -3,11 +3,13 @@
 import importlib
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
 
 import dualboost.estimators.clock as clock
 import dualboost.estimators.haste as haste
@@ -22,7 +24,7 @@ from dualboost.boosters import Corrective
 from dualboost.estimators.clock import Clock
 from dualboost.estimators.haste import sampled
 from dualboost.estimators.validation import TrainingData
-from dualboost.learners import Trees
+from dualboost.learners import SklearnLearner, Stumps, Trees, Union
 from dualboost.losses import SoftMargin
 from dualboost.rows import Rows
 from dualboost.sets import Capped
@@ -250,3 +252,30 @@ def test_who_comes_late_has_some_time_but_not_for_ever(monkeypatch):
     assert whole.over and whole.turn(10).left() == pytest.approx(0.04)
     stopped(monkeypatch, 1.3)
     assert "time budget" in whole.turn(10).reason()
+
+
+class Counting(DecisionTreeClassifier):
+    """Notes how many rows each fit has."""
+
+    rows: ClassVar[list[int]] = []
+
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        self.rows.append(len(y))
+        return super().fit(X, y, sample_weight=sample_weight, check_input=check_input)
+
+
+@pytest.mark.parametrize("union", [False, True])
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_fits_of_scikit_learn_have_few_rows_when_the_time_is_over(calibrate, union):
+    """They cannot be cut short, so what is left must be small however long the table is."""
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(1_000, 3)), rng.integers(0, 4, 1_000)  # too few to be sampled for other learners
+    Counting.rows.clear()
+    learner = SklearnLearner(Counting(max_depth=2, random_state=0))
+    model = AdaBoostClassifier(
+        learner=Union((learner, Stumps())) if union else learner, calibrate=calibrate, training=Training(seconds=1e-6)
+    ).fit(rows, labels)
+    few = [count <= SAMPLE + 4 for count in Counting.rows]
+    assert not few[0] and sum(few) >= 3 and all(few[few.index(True) :]), Counting.rows
+    assert f"fitted in haste to {SAMPLE}" in model.status_.replace(f"{SAMPLE + 1}", f"{SAMPLE}")
+    assert model.predict(rows).shape == labels.shape

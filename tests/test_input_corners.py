@@ -24,6 +24,7 @@ from dualboost import (
     SmoothBoostClassifier,
     Training,
     diagnose,
+    explain,
     load_model,
     save_model,
     solve,
@@ -199,7 +200,7 @@ HIDDEN_MARGINS = np.ma.masked_array(MARGINS, mask=np.arange(3 * ROWS).reshape(RO
 MASKS = {
     "weights of a fit": ("sample_weight", lambda: model().fit(X, Y, sample_weight=HIDDEN)),
     "weights of rows to judge by": (
-        "sample_weight",
+        "eval_set: sample_weight",
         lambda: model().set_params(training=Training(patience=2)).fit(X, Y, eval_set=(X, Y, HIDDEN)),
     ),
     "groups": ("groups", lambda: MABoostClassifier(group_caps={1.0: 0.8}).fit(X, Y, groups=HIDDEN)),
@@ -438,3 +439,35 @@ def test_the_warning_names_the_line_of_the_caller():
     with pytest.warns(UserWarning, match="holds no label") as told:
         fitted.decision_function(categories(["Ulm", "Bonn"]))
     assert told[0].filename == __file__ and len(told) == 1
+
+
+# ---- parameters and held-out rows -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["multiclass", "verbose", "max_iter", "tol", "nu"])
+def test_an_array_is_no_single_value(name):
+    with pytest.raises(ValueError, match=rf"^{name} must be a single value, such as .*not an array of shape \(2,\)\.$"):
+        MarginBoostClassifier(**{name: np.array([1, 2])}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        (np.zeros((4, 7)), [0, 1, 0, 1]),
+        (np.zeros((4, 3)), [0, 1, 0]),
+        (np.zeros((4, 3)), [0, 1, 0, 1], [-1.0, 1, 1, 1]),
+        (np.zeros((4, 3)), [0, 1, 0, 1], np.zeros(4)),
+        (np.full((4, 3), np.inf), [0, 1, 0, 1]),
+    ],
+    ids=["columns", "rows", "negative weights", "no weight", "infinite"],
+)
+def test_errors_of_an_eval_set_say_so(given):
+    with pytest.raises(ValueError, match=r"^eval_set: "):
+        model().fit(X, Y, eval_set=given)
+
+
+def test_an_explanation_has_the_rows_that_it_has():
+    found = explain(model().fit(X, Y), X[:3])
+    assert found.row(-1).startswith("score")
+    with pytest.raises(ValueError, match=r"of 3 rows, and there is no row 500"):
+        found.row(500)

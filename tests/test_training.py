@@ -218,7 +218,7 @@ def test_several_classes_stop_each_on_their_own():
     [
         ((XV,), "eval_set must be"),
         ("rows", "eval_set must be"),
-        ((XV, np.where(YV == 1, 7, 0)), "label 7, which is not among the classes"),
+        ((XV, np.where(YV == 1, 7, 0)), "eval_set: the label 7 is not among the classes"),
         ((XV[:, :3], YV), "features"),
         ((XV, YV, -np.ones(len(YV))), "Negative values"),
         ((XV, YV[:-1]), "inconsistent numbers of samples"),

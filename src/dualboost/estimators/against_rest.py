@@ -93,7 +93,7 @@ class _Turns:
     def _hurry(self) -> None:
         """From here on there is a sample, unless all rows take hardly longer."""
         if self._rows is self._data:
-            self._rows = sample_of(self._data)
+            self._rows = sample_of(self._data, getattr(self._whole, "learner", None))
             if self._rows is not self._data:
                 self._bins.enter_context(binned_once(self._rows.X))
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from dualboost.estimators.validation import TrainingData
+from dualboost.learners import Learner, SklearnLearner
 
 __all__ = ["sample_of"]
 
@@ -19,14 +20,20 @@ _FEWEST, _MOST = 2_000, 10_000  # ...of this many rows, whatever their length
 _WORTH = 4  # a table must have so many times the rows: else all of them take hardly longer
 
 
-def sample_of(data: TrainingData) -> TrainingData:
+def sample_of(data: TrainingData, learner: Learner | None = None) -> TrainingData:
     """Some of the rows, which still stand for the caller's; all where there are few."""
-    most = _rows_of_a_sample(data)
-    if len(data.codes) <= _WORTH * most:
+    calls = _calls_others(learner)
+    most = _FEWEST if calls else _rows_of_a_sample(data)
+    if len(data.codes) <= (1 if calls else _WORTH) * most:
         return data
     chosen, weights = sampled(data.codes, data.weights, most)
     held_out = None if data.held_out is None else _some(data.held_out)
     return replace(data.only(chosen), weights=weights, held_out=held_out)
+
+
+def _calls_others(learner: Learner | None) -> bool:
+    """Whether every question is a fit of scikit-learn: nobody can cut it short, and its time follows the rows."""
+    return isinstance(learner, SklearnLearner) or any(map(_calls_others, getattr(learner, "learners", ())))
 
 
 def _some(judges: TrainingData) -> TrainingData:

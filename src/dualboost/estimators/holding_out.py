@@ -35,7 +35,10 @@ def _given(estimator, data: TrainingData, eval_set) -> TrainingData:
     if not (isinstance(eval_set, (list, tuple)) and len(eval_set) in (2, 3)) or isinstance(eval_set[0], tuple):
         raise ValueError("eval_set must be (X, y) or (X, y, sample_weight).")
     X, y, weights = (*eval_set, None)[:3]
-    return further_data(estimator, X, y, weights, data.classes)
+    try:
+        return further_data(estimator, X, y, weights, data.classes)
+    except ValueError as error:
+        raise ValueError(f"eval_set: {error}") from error
 
 
 def held_out_rows(X, codes: np.ndarray, fraction: float) -> np.ndarray:

@@ -205,7 +205,7 @@ def further_data(estimator, X, y, sample_weight, classes: np.ndarray) -> Trainin
         X, y, weights = rows_of(X, present), y[present], weights[present]
     unknown = np.setdiff1d(y, classes).tolist()
     if unknown:
-        raise ValueError(f"eval_set has the label {unknown[0]!r}, which is not among the classes that are fitted to.")
+        raise ValueError(f"the label {unknown[0]!r} is not among the classes that are fitted to.")
     return TrainingData(X, _numbers(y, classes), weights, classes, None, len(y), {})
 
 
@@ -295,9 +295,16 @@ def thread_count(n_jobs) -> int:
 
 
 def check_truth_values(estimator) -> None:
-    """Refuse what is no truth value where one is asked for, and a truth value for a number; `verbose` may be either."""
+    """Refuse what is no truth value where one is asked for, and a truth value for a number; `verbose` may be either.
+
+    And arrays where a single value is asked for: compared with one, they would have no truth value themselves.
+    """
     for name, parameter in signature(type(estimator)).parameters.items():
         default, value = parameter.default, getattr(estimator, name, None)
+        if isinstance(default, (str, int, float)) and isinstance(value, np.ndarray):
+            raise ValueError(
+                f"{name} must be a single value, such as {default!r}, not an array of shape {value.shape}."
+            )
         truth = isinstance(value, (bool, np.bool_))
         if isinstance(default, bool) and not truth:
             raise ValueError(f"{name} must be True or False, not {value!r}.")

@@ -42,7 +42,10 @@ def plain_trees(predictor: Predictor) -> PlainTrees:
         share = predictor.scale / max(len(predictor.parts), 1)
         return PlainTrees.joined([plain_trees(part).scaled(share) for part in predictor.parts], predictor.base)
     if isinstance(predictor, ClassScores):
-        raise ValueError('A vote over all classes has curves for each of them: fit with multiclass="rest" to see them.')
+        raise ValueError(
+            "A vote over all classes has curves for each of them: explain(model, X).of(label) has their values, and a "
+            'fit with multiclass="rest" shows them.'
+        )
     raise ValueError(
         f"This needs a vote of stumps, trees or boxes, and the model's is {type(predictor).__name__}: "
         "fit with learner=Stumps(), Trees() or LeafTrees()."

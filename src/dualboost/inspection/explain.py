@@ -14,7 +14,8 @@ from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.new_rows import predict_input
 from dualboost.inspection.as_trees import plain_trees, word_steps
 from dualboost.inspection.names import check_model, feature_names
-from dualboost.inspection.shapley import background_shares, tree_contributions
+from dualboost.inspection.shapley import Shares, background_shares, tree_contributions
+from dualboost.inspection.trees import PlainTrees
 from dualboost.learners import Predictor
 from dualboost.learners.class_stumps import single_votes
 from dualboost.learners.matrix import MatrixScores
@@ -82,6 +83,8 @@ class Explanation:
             raise ValueError(f"count is a number of features and must be at least 0, not {count!r}.")
         if self.scores.ndim == 2:
             return "\n".join(self.of(label).row(i, count) for label in self.classes)
+        if not -len(self.scores) <= i < len(self.scores):
+            raise ValueError(f"This explanation is of {len(self.scores)} rows, and there is no row {i!r} among them.")
         parts = self.contributions[i]
         order = [int(j) for j in np.argsort(-np.abs(parts), kind="stable") if parts[j] != 0]
         lines = [f"score {self.scores[i]:+.4g} for {self.classes[0]}", f"  {self.base:+.4g}  base"]
@@ -166,16 +169,29 @@ def explain(model: BoostedClassifier, X, *, background=None) -> Explanation:
 
 def _explained(predictor: Predictor, X, background) -> tuple[np.ndarray, float]:
     """(contributions, base) of one vote."""
+    known = background is not None
     if isinstance(predictor, StumpScores):
-        return _centred(_step_values(predictor, X), background, predictor.base, lambda B: _step_values(predictor, B))
+        return _centred(
+            _step_values(predictor, X), _step_means(predictor, background) if known else None, predictor.base
+        )
     if isinstance(predictor, MatrixScores):
-        return _centred(_products(predictor, X), background, 0.0, lambda B: _products(predictor, B))
+        means = np.asarray(background.mean(axis=0)).ravel() * predictor.weights if known else None
+        return _centred(_dense(X) * predictor.weights, means, 0.0)
     if isinstance(predictor, WordScores):
         return _explained(word_steps(predictor), X, background)
     if isinstance(predictor, (Average, SumScores)):
         return _added_up(predictor, X, background)
     trees = plain_trees(predictor)
-    return tree_contributions(trees, _dense(X), background_shares(trees, _dense(background)))
+    return tree_contributions(trees, _dense(X), _shares(trees, background))
+
+
+def _shares(trees: PlainTrees, background) -> Shares:
+    """Only of the columns that are asked about: a background may be wide and sparse."""
+    if background is None:
+        return background_shares(trees, None)
+    used = np.unique(trees.feature[trees.feature >= 0])
+    places = np.where(trees.feature < 0, -1, np.searchsorted(used, trees.feature))
+    return background_shares(replace(trees, feature=places), _dense(background[:, used]))
 
 
 def _dense(X):
@@ -189,25 +205,30 @@ def _added_up(vote: Average | SumScores, X, background) -> tuple[np.ndarray, flo
     return share * total, base + share * sum(part[1] for part in parts)
 
 
-def _centred(values: np.ndarray, background, base: float, of) -> tuple[np.ndarray, float]:
+def _centred(values: np.ndarray, means: np.ndarray | None, base: float) -> tuple[np.ndarray, float]:
     """Each feature less its mean over the background, which goes to the base."""
-    if background is None:
-        return values, base
-    mean = of(background).mean(axis=0)
-    return values - mean, base + float(mean.sum())
+    return (values, base) if means is None else (values - means, base + float(means.sum()))
+
+
+def _step_means(vote: StumpScores, background) -> np.ndarray:
+    means = np.zeros(background.shape[1])
+    means[vote.features] = _step_columns(vote, background).mean(axis=0)
+    return means
 
 
 def _step_values(vote: StumpScores, X) -> np.ndarray:
     out = np.zeros(X.shape)
-    columns = _dense(X[:, vote.features]) if len(vote.features) else np.empty((X.shape[0], 0))
-    for u, feature in enumerate(vote.features):
-        first, last = vote.cut_start[u], vote.cut_start[u + 1]
-        x = columns[:, u]
-        piece = np.searchsorted(vote.cuts[first:last], x)  # the cuts below x; a value at a cut lies left of it
-        lost = np.isnan(x)
-        out[:, feature] = np.where(lost, vote.missing[u], vote.tables[first + u + np.where(lost, 0, piece)])
+    out[:, vote.features] = _step_columns(vote, X)
     return out
 
 
-def _products(vote: MatrixScores, X) -> np.ndarray:
-    return _dense(X) * vote.weights
+def _step_columns(vote: StumpScores, X) -> np.ndarray:
+    """The values of the features in use, a column each."""
+    columns = _dense(X[:, vote.features]) if len(vote.features) else np.empty((X.shape[0], 0))
+    out = np.empty(columns.shape)
+    for u, x in enumerate(columns.T):
+        first, last = vote.cut_start[u], vote.cut_start[u + 1]
+        piece = np.searchsorted(vote.cuts[first:last], x)  # the cuts below x; a value at a cut lies left of it
+        lost = np.isnan(x)
+        out[:, u] = np.where(lost, vote.missing[u], vote.tables[first + u + np.where(lost, 0, piece)])
+    return out

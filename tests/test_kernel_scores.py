@@ -53,7 +53,7 @@ def predict_sparse(S, model, threads=1, **changes):
     return out
 
 
-@pytest.mark.parametrize("rows", [0, 1, 2, 127, 128, 256, 1_000, 40_000])
+@pytest.mark.parametrize("rows", [0, 1, 2, 8, 9, 30, 100, 256, 1_000, 40_000])
 @pytest.mark.parametrize("most_cuts", [1, 20, 300])
 def test_dense_equals_naive_to_the_bit(rows, most_cuts):
     rng = np.random.default_rng(rows + most_cuts)

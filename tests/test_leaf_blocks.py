@@ -82,7 +82,7 @@ def rows_of(rng, count: int) -> np.ndarray:
 
 @pytest.mark.parametrize("masks", [False, True])
 @pytest.mark.parametrize("leaves", [1, 2, 7, 31, 256, 300])
-@pytest.mark.parametrize("rows", [1, 16, 17, 200, 1030])
+@pytest.mark.parametrize("rows", [1, 8, 9, 12, 31, 32, 33, 200, 513, 1030])
 def test_blocks_give_the_bits_of_a_walk(rows, leaves, masks):
     rng = np.random.default_rng(leaves)
     cuts = np.array([-2.0, -1.0, -0.5, 0.0, 1.5, np.inf])

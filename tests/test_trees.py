@@ -389,7 +389,7 @@ def random_tree(rng: np.random.Generator, cut_counts: np.ndarray, has_missing: n
     return (split, *(node for _ in range(2) for node in random_tree(rng, cut_counts, has_missing, depth - 1)))
 
 
-@pytest.mark.parametrize("m", [1, 100, 127, 128, 513, 3000])
+@pytest.mark.parametrize("m", [1, 8, 9, 12, 31, 32, 33, 100, 513, 3000])
 @pytest.mark.parametrize("depth", [1, 3, 7])
 def test_scores_and_margins_of_any_trees(m, depth):
     """Few rows and many take different ways; 21 trees fill two bytes and a part of a third."""
@@ -404,6 +404,7 @@ def test_scores_and_margins_of_any_trees(m, depth):
     np.testing.assert_array_equal(oracle.column(trees[0]), y * votes[0])
     predictor = oracle.predictor(trees, w)
     np.testing.assert_allclose(predictor.scores(X[:m]), (w @ votes)[:m], atol=1e-14)
+    np.testing.assert_array_equal(predictor.scores(X[:m]), predictor.scores(X)[:m])
     np.testing.assert_array_equal(predictor.scores(np.asfortranarray(X[:m])), predictor.scores(X[:m]))
     filled = np.nan_to_num(X[:m], nan=-2.0)
     np.testing.assert_array_equal(predictor.scores(sp.csr_array(filled)), predictor.scores(filled))

@@ -146,13 +146,11 @@ public:
         require(last_ < x.columns, "A tree splits a feature that X does not have.");
         require(static_cast<int64_t>(out.shape(0)) == x.rows && threads >= 1, "out must have one entry per row of X");
         nb::gil_scoped_release release;
-        if (x.rows > kFew && blocks().useful()) score_blocks(x, out.data(), threads);
+        if (x.rows > kFewRows && blocks().useful()) score_blocks(x, out.data(), threads);
         else over_chunks(x.rows, threads, [&](int64_t begin, int64_t end) { walk(x, begin, end, out.data()); });
     }
 
 private:
-    static constexpr int64_t kFew = 16;  // rows for which blocks do not pay
-
     std::vector<int64_t> roots_;
     std::vector<RawNode> nodes_;
     std::vector<CodeMask> masks_;  // with the side of missing values
@@ -189,16 +187,18 @@ private:
     void score_blocks(const Matrix &x, double *out, int threads) const {
         const LeafBlocks &ready = blocks();
         DenseCodes coded(ready.columns(), x);
-        std::fill(out, out + x.rows, 0.0);
         over_chunks(x.rows, threads, [&](int64_t begin, int64_t end) {
             BlockLeaves leaves(masks_);
             std::vector<uint8_t> room(ready.columns().size() * kLeafBlock);
             std::vector<const uint8_t *> codes;
+            double sums[kLeafBlock];
             for (size_t u = 0; u < ready.columns().size(); ++u) codes.push_back(room.data() + u * kLeafBlock);
             for (; begin < end; begin += kLeafBlock) {
                 int n = static_cast<int>(std::min<int64_t>(kLeafBlock, end - begin));
                 coded.read(begin, n, [&](size_t u) { return room.data() + u * kLeafBlock; });
-                for (const LeafProgram &tree : ready.trees()) leaves.add(tree, codes.data(), n, out + begin);
+                std::fill_n(sums, filled_up(n), 0.0);
+                for (const LeafProgram &tree : ready.trees()) leaves.add(tree, codes.data(), filled_up(n), sums);
+                std::copy_n(sums, n, out + begin);
             }
         });
     }

@@ -9,6 +9,12 @@
 
 namespace dualboost {
 
+// Loops over bytes take so many rows at once, and those that are left one by one, which takes as long: whoever has room
+// for it fills a block up.
+constexpr int kAtOnce = 32;
+
+constexpr int filled_up(int n) { return (n + kAtOnce - 1) / kAtOnce * kAtOnce; }
+
 // One read of a table of bytes for each row.
 inline void sides_by_table(const uint8_t *__restrict codes, const CodeMask &mask, int64_t n,
                            uint8_t *__restrict right) {
@@ -18,8 +24,8 @@ inline void sides_by_table(const uint8_t *__restrict codes, const CodeMask &mask
 }
 
 #ifdef DUALBOOST_AVX2_AT_RUN_TIME
-// 32 rows at a time: a shuffle reads 16 bytes of the mask by the upper bits of the codes (and 0 where an index has its
-// highest bit set, so that the two halves of the mask can be joined), another the bit that the lower three name.
+// kAtOnce rows at a time: a shuffle reads 16 bytes of the mask by the upper bits of the codes (and 0 where an index has
+// its highest bit set, so that the two halves of the mask can be joined), another the bit that the lower three name.
 __attribute__((target("avx2"))) inline void sides_by_shuffles(const uint8_t *codes, const CodeMask &mask, int64_t n,
                                                               uint8_t *right) {
     auto half = [&](size_t first) __attribute__((target("avx2"))) {
@@ -30,7 +36,7 @@ __attribute__((target("avx2"))) inline void sides_by_shuffles(const uint8_t *cod
                   bits = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
     const __m256i seven = _mm256_set1_epi8(7), fifteen = _mm256_set1_epi8(15), highest = _mm256_set1_epi8(-128);
     int64_t i = 0;
-    for (; i + 32 <= n; i += 32) {
+    for (; i + kAtOnce <= n; i += kAtOnce) {
         __m256i code = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(codes + i));
         __m256i byte = _mm256_and_si256(_mm256_srli_epi16(code, 3), fifteen), high = _mm256_and_si256(code, highest);
         __m256i low_half = _mm256_shuffle_epi8(lower, _mm256_or_si256(byte, high));

@@ -34,8 +34,7 @@ inline int32_t largest_feature(const CodedColumns &columns) {
 class DenseCodes {
 public:
     DenseCodes(const CodedColumns &columns, const Matrix &x) : columns_(columns), x_(x) {
-        constexpr int64_t kFewRows = 128;  // below, preparing the cuts costs more than it saves
-        if (x.rows < kFewRows) return;
+        if (x.rows <= kFewRows) return;
         for (const CodedColumn &column : columns) {
             features_.push_back(column.feature);
             index_.push_back(

@@ -239,12 +239,11 @@ void score_chunk(const Model &model, const std::vector<Term> &terms, const Matri
 
 void predict_dense(const AnyMatrix &array, const Ints &features, const Longs &cut_start, const Doubles &cuts,
                    const Doubles &tables, const Doubles &missing, double base, const Vector<double> &out, int threads) {
-    constexpr int64_t kFewRows = 128;  // below, preparing the cuts costs more than it saves
     Matrix x = view(array);
     Model model = checked_model(x.columns, features, cut_start, cuts, tables, missing, base);
     check_output(out, x.rows, threads);
     nb::gil_scoped_release released;
-    if (x.rows < kFewRows) return score_few(model, x, out.data());
+    if (x.rows <= kFewRows) return score_few(model, x, out.data());
     std::vector<Term> terms = prepare(model, x.rows);
     threads = x.rows * std::max<int64_t>(model.used, 1) < (1 << 16) ? 1 : threads;
     parallel(chunk_count(x.rows), threads, [&](int64_t chunk) {

@@ -115,6 +115,9 @@ struct CutIndex {
     std::vector<double> cuts;  // padded with +inf, so that no probe leaves the table
 };
 
+// So few rows are looked up value by value: to prepare anything would cost more than it saves.
+constexpr int64_t kFewRows = 8;
+
 // `rows` is how many values will be looked up: a finer grid is faster but must pay for its construction. NaN gets
 // `missing_code`, which must be larger than n.
 CutIndex make_cut_index(const double *cuts, int64_t n, int64_t rows, int32_t missing_code);

@@ -79,10 +79,10 @@ private:
 class CodedBlock {
 public:
     CodedBlock(const TreeModel &model, int64_t rows)
-        : model_(model), length_(static_cast<size_t>(std::min<int64_t>(rows, kTreeBlock))),
-          codes_(model.used() * length_), column_(model.used()) {
+        : model_(model), length_(static_cast<size_t>(filled_up(static_cast<int>(std::min<int64_t>(rows, kTreeBlock))))),
+          codes_(model.used() * length_), column_(model.used()), sums_(length_) {
         for (size_t u = 0; u < model.used(); ++u) column_[u] = column(u);
-        if (rows > kFew) votes_.emplace(model.forest);
+        if (rows > kFewRows) votes_.emplace(model.forest);
     }
 
     uint8_t *column(size_t u) { return codes_.data() + u * length_; }
@@ -91,20 +91,21 @@ public:
     void scores(int n, double *out) {
         auto codes_of = [this](int i) { return [this, i](int32_t u) { return column_[static_cast<size_t>(u)][i]; }; };
         auto known = [this](int32_t u) { return model_.met_missing[static_cast<size_t>(u)] != 0; };
-        if (votes_) model_.tables.scores(*votes_, column_.data(), n, out);
-        else
+        if (votes_) {
+            model_.tables.scores(*votes_, column_.data(), filled_up(n), sums_.data());
+            std::copy_n(sums_.begin(), n, out);
+        } else
             for (int i = 0; i < n; ++i) out[i] = model_.tables.score(codes_of(i));
         for (int i : surprising(n)) out[i] = model_.tables.walk(codes_of(i), known);
     }
 
 private:
-    static constexpr int64_t kFew = 16;  // rows for which masks over a block do not pay
-
     const TreeModel &model_;
     std::optional<BlockVotes> votes_;
     size_t length_;
     std::vector<uint8_t> codes_;
     std::vector<const uint8_t *> column_;
+    std::vector<double> sums_;
 
     // The rows with a missing value in a feature that had none missing in training.
     std::vector<int> surprising(int n) const {

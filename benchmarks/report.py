@@ -17,7 +17,7 @@ from benchmarks.sections import BINNERS, PEERS, PLAIN_SUM, RACERS, Result, Resul
 from benchmarks.shapes import Shape
 
 OURS, EVERY_COLUMN = Dualboost.name, DualboostEveryColumn.name
-PACKAGES = ("dualboost", "numpy", "scipy", "scikit-learn", "lightgbm", "xgboost")
+PACKAGES = ("dualboost", "numpy", "scipy", "scikit-learn", "lightgbm", "xgboost", "xgboost-cpu")
 
 
 def machine() -> dict[str, Any]:
@@ -27,7 +27,7 @@ def machine() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
         "system": platform.platform(),
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": {name: version for name in PACKAGES if (version := _version(name))},
         "command": shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]]),
     }
 
@@ -38,11 +38,11 @@ def _processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
-def _version(name: str) -> str:
+def _version(name: str) -> str | None:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
-        return "not installed"
+        return None
 
 
 def header(facts: dict[str, Any]) -> str:

@@ -11,10 +11,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import make_moons
 
 import reference
 from conftest import matrix_game
-from dualboost import FrankWolfeBoostClassifier, LPBoostClassifier, SoftBoostClassifier, solve
+from dualboost import AdaBoostClassifier, FrankWolfeBoostClassifier, LPBoostClassifier, SoftBoostClassifier, solve
 from dualboost.boosters import (
     AdaBoostStar,
     Corrective,
@@ -388,9 +389,24 @@ def test_column_generation_ends_with_a_learner_that_promises_nothing():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", [LPBoostClassifier, SoftBoostClassifier, FrankWolfeBoostClassifier])
 def test_the_status_says_of_which_vote_a_gap_is_proved(kind):
-    """Where no vote has a margin the empty one is best; another one is kept, whose gap is large."""
+    """Where no vote has a margin the empty one is best; another one is kept, with a gap of its own."""
     rng = np.random.default_rng(0)
     model = kind(0.05, calibrate=False).fit(rng.integers(0, 3, (30, 2)).astype(float), rng.integers(0, 2, 30))
-    assert model.certificate_.gap > 0.5 and "of the empty vote, which is no classifier" in model.status_
+    assert model.certificate_.objective < 0 and "of the empty vote, which is no classifier" in model.status_
     X = np.arange(30.0)[:, None]
     assert "empty" not in kind(0.3, calibrate=False).fit(X, X[:, 0] > 11).status_
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [LPBoostClassifier, SoftBoostClassifier, FrankWolfeBoostClassifier])
+def test_where_no_vote_has_a_margin_the_model_is_useful_all_the_same(kind):
+    """Two overlapping moons: at a small nu the best soft margin is that of the empty vote."""
+    X, y = make_moons(600, noise=0.5, random_state=0)
+    X = np.round(2 * X, 1)
+    model = kind(0.1, calibrate=False, max_iter=150).fit(X, y)
+    assert "of the empty vote" in model.status_ and model.certificate_.bound < 0.05
+    assert model.score(X, y) > AdaBoostClassifier(n_estimators=1).fit(X, y).score(X, y) + 0.02
+    signs = np.where(y == 1, 1.0, -1.0)
+    np.testing.assert_allclose(model.margins_, signs * model.decision_function(X), atol=1e-12)
+    lowest = np.sort(model.margins_)[:60].mean()  # nu m of them: the soft margin, from scratch
+    assert model.certificate_.objective == pytest.approx(lowest, abs=1e-9)

@@ -1,5 +1,6 @@
 """Trees of other libraries are read: votes are theirs, at thresholds and for missing values too."""
 
+import json
 import pickle
 
 import numpy as np
@@ -69,13 +70,19 @@ ASKED = {
 PATCHY_TOO = [name for name in READ if name not in ("AdaBoost", "gradient boosting")]  # these refuse missing values
 
 
+ZERO = float(np.float32(1e-35))  # of LightGBM
+TINY = [ZERO, np.nextafter(ZERO, 1), np.nextafter(ZERO, 0), 1e-35, 1e-40, 5e-324]
+OTHERS = np.array([0.0, -0.0, *TINY, *np.negative(TINY), 3e38, -3e38])
+"""Values that some libraries take for others."""
+
+
 def near_thresholds(members: ReadTrees) -> np.ndarray:
     """Rows of values at the thresholds of all trees and right beside them, in double and in single precision."""
     cuts = np.concatenate([tree.threshold[tree.feature >= 0] for tree in members.trees])
     cuts = np.append(cuts[np.isfinite(cuts)], 0.0)
     singles = cuts.astype(np.float32)
     steps = [np.nextafter(singles, np.float32(way)).astype(float) for way in (-9, 9)]
-    values = np.concatenate([cuts, np.nextafter(cuts, -9), np.nextafter(cuts, 9), singles, *steps])
+    values = np.concatenate([cuts, np.nextafter(cuts, -9), np.nextafter(cuts, 9), singles, *steps, OTHERS])
     rng = np.random.default_rng(1)
     rows = rng.choice(values, (600, X.shape[1]))
     return rows
@@ -99,6 +106,8 @@ def test_votes_are_those_of_the_library(name, table):
         rate = model.learning_rate if name == "gradient boosting" else 1.0
         own = rate * members.votes(rows)
         np.testing.assert_allclose(np.diff(stages, axis=0), own[1:], atol=1e-9)
+        first = stages[0] - own[0]  # what is left is the base score
+        np.testing.assert_allclose(first, first[0], atol=1e-9)
         return
     np.testing.assert_allclose(members.votes(rows), _asked(booster).votes(rows), rtol=0, atol=1e-12)
 
@@ -171,17 +180,51 @@ def test_a_small_ensemble_is_exported():
 # ---- what must not be read otherwise than it was written ------------------------------------------------------------
 
 
+def sparse_table() -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+    """A table, the same with NaN for what it does not list, and labels that follow from what is listed."""
+    table = sp.random_array((600, 4), density=0.4, rng=np.random.default_rng(0), format="csr")
+    dense = table.toarray()
+    return table, np.where(dense == 0, np.nan, dense), (dense[:, 0] == 0) | (dense[:, 0] > 0.5)
+
+
 def test_absent_entries_of_a_sparse_table_are_missing_to_xgboost():
-    S = sp.random(600, 4, 0.4, random_state=0, format="csr")
-    dense = S.toarray()
-    labels = (dense[:, 0] == 0) | (dense[:, 0] > 0.5)
-    model = xgboost(n_estimators=5, max_depth=2).fit(S, labels)
-    assert isinstance(members_of(model, sparse=True), AskedMembers)
-    assert reweight(model, S, labels, nu=0.1).score(S, labels) == pytest.approx(model.score(S, labels), abs=0.01)
-    if light := lightgbm(n_estimators=5).fit(S, labels):
-        np.testing.assert_allclose(
-            members_of(light, sparse=True).votes(S).sum(axis=0), light.predict(S, raw_score=True), atol=1e-9
-        )
+    table, dense, labels = sparse_table()
+    model = xgboost(n_estimators=5, max_depth=2).fit(table, labels)
+    members = members_of(model, sparse=True)
+    assert isinstance(members, AskedMembers)
+    np.testing.assert_array_equal(members.votes(table), members_of(model).votes(dense))
+    signs = np.where(labels, 1.0, -1.0)
+    for rows in (table, dense):
+        small = reweight(model, rows, labels, nu=0.1)
+        np.testing.assert_allclose(small.margins_, signs * small.decision_function(rows), atol=1e-12)
+        assert small.score(rows, labels) > 0.95
+
+
+def test_sparse_tables_that_xgboost_reads_otherwise_are_refused():
+    table, dense, labels = sparse_table()
+    model = xgboost(n_estimators=5, max_depth=2).fit(dense, labels)
+    small = reweight(model, dense, labels, nu=0.1)
+    for judge in (
+        small.predict,
+        small.predict_proba,
+        lambda rows: explain(small, rows),
+        lambda rows: small.fit(rows, labels),
+    ):
+        with pytest.raises(ValueError, match="does not list is missing to XGBoost and 0 here: give a dense table"):
+            judge(table)
+    assert reweight(RandomForestClassifier(5).fit(table, labels), table, labels, nu=0.4).predict(table).any()
+    listed = table.copy()
+    listed.data[::7] = 0.0
+    with pytest.raises(ValueError, match=r"X lists zeros, which are values to XGBoost.*call X.eliminate_zeros\(\)"):
+        reweight(model, listed, labels, nu=0.1)
+
+
+def test_lightgbm_reads_sparse_tables_as_they_are_here():
+    table, _, labels = sparse_table()
+    light = lightgbm(n_estimators=5).fit(table, labels)
+    np.testing.assert_allclose(
+        members_of(light, sparse=True).votes(table).sum(axis=0), light.predict(table, raw_score=True), atol=1e-9
+    )
 
 
 def test_members_that_are_ensembles_are_asked():
@@ -210,16 +253,35 @@ def test_the_columns_must_be_those_of_the_ensemble(name):
     assert reweight(model, frame, Y, nu=0.4).score(frame, Y) > 0.7, "fitted to an array, it knows no names"
 
 
-def test_boosters_of_several_classes_and_lines_are_refused():
+def test_columns_of_native_boosters_have_names_too():
     light, extreme = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
-    three = np.arange(len(X)) % 3
+    frame = pd.DataFrame(X, columns=["mean a", "mean b", *"cdef"])  # LightGBM writes mean_a
     boosters = [
-        light.train({"objective": "multiclass", "num_class": 3, "verbose": -1}, light.Dataset(X, three), 3),
-        extreme.train({"objective": "multi:softprob", "num_class": 3}, extreme.DMatrix(X, three), 3),
+        light.train({"objective": "binary", "verbose": -1}, light.Dataset(frame, Y), 5),
+        extreme.train({"objective": "binary:logistic"}, extreme.DMatrix(frame, Y), 5),
+        lightgbm().fit(frame, Y),
     ]
     for booster in boosters:
-        with pytest.raises(ValueError, match="for two classes; the ensemble was fitted to 3"):
-            reweight(booster, X, Y, nu=0.4)
+        assert reweight(booster, frame, Y, nu=0.4).score(frame, Y) > 0.7
+        with pytest.raises(ValueError, match=r"X has the columns \['f', .*but the ensemble was fitted to \['mean"):
+            reweight(booster, frame[frame.columns[::-1]], Y, nu=0.4)
+    nameless = extreme.train({"objective": "binary:logistic"}, extreme.DMatrix(X, Y), 5)
+    assert reweight(nameless, frame, Y, nu=0.4).score(frame, Y) > 0.7
+
+
+def test_boosters_of_several_classes_and_lines_are_refused():
+    light, extreme = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    three, both = np.arange(len(X)) % 3, np.column_stack([Y, Y])
+    many = [
+        light.train({"objective": "multiclass", "num_class": 3, "verbose": -1}, light.Dataset(X, three), 3),
+        extreme.train({"objective": "multi:softprob", "num_class": 2}, extreme.DMatrix(X, Y), 3),
+        xgboost().fit(X, both),
+        xgboost(multi_strategy="multi_output_tree").fit(X, both),
+        RandomForestClassifier(3).fit(X, both),
+    ]
+    for ensemble in many:
+        with pytest.raises(ValueError, match=r"for a single vote on two classes; the ensemble has [23], of several"):
+            reweight(ensemble, X, Y, nu=0.4)
     with pytest.raises(ValueError, match="gblinear has none"):
         reweight(xgboost(booster="gblinear").fit(X, Y), X, Y, nu=0.4)
     with pytest.raises(ValueError, match=r"takes -999 for missing: fit it, and give reweight X, with NaN"):
@@ -231,3 +293,11 @@ def test_a_threshold_of_lightgbm_may_be_infinite():
     model = lightgbm(n_estimators=3, max_bin=3).fit(rows, np.isnan(rows[:, 0]))
     far = np.array([[np.nan], [1.0], [1e299], [1e305], [np.inf]])
     np.testing.assert_allclose(members_of(model).votes(far).sum(axis=0), model.predict(far, raw_score=True), atol=1e-9)
+
+
+def test_leaves_that_say_nothing_are_refused(monkeypatch):
+    """LightGBM lists them as NaN, which its own reader refuses."""
+    model = lightgbm().fit(X, Y)
+    monkeypatch.setattr(type(model.booster_), "dump_model", lambda *_, **__: json.loads('{"tree_info": nan}'))
+    with pytest.raises(ValueError, match=r"LightGBM cannot list its trees, .*: fit it without linear_tree"):
+        reweight(model, X, Y, nu=0.4)

@@ -127,12 +127,9 @@ def test_the_warm_program_is_the_cold_one():
         program.add(columns[first : first + 3])
         d, w = program.solve()
         known = columns[: first + 3]
-        result = linprog(
-            np.append(np.zeros(30), 1.0), A_ub=np.hstack([known, -np.ones((len(known), 1))]), b_ub=np.zeros(len(known)),
-            A_eq=np.append(np.ones(30), 0.0)[None], b_eq=[1.0], bounds=[(0, c) for c in caps] + [(0, None)],
-        )  # fmt: skip
-        assert max((known @ d).max(), 0) == pytest.approx(result.fun, abs=1e-9)
-        assert reference.average_lowest(w @ known, caps) == pytest.approx(result.fun, abs=1e-9), "the other side agrees"
+        value = optimum_by_scipy(known, caps)
+        assert max((known @ d).max(), 0) == pytest.approx(value, abs=1e-9)
+        assert reference.average_lowest(w @ known, caps) == pytest.approx(value, abs=1e-9), "the other side agrees"
     assert len(program) == 12
 
 
@@ -165,6 +162,73 @@ def test_copies_of_a_row_are_the_same_program_as_its_weight(seed):
         (d, w), (many, same) = weighted.solve(), copied.solve()
         np.testing.assert_allclose(same, w, atol=1e-12)
         np.testing.assert_allclose(np.add.reduceat(many, np.cumsum(copies) - copies), d, atol=1e-12)
+
+
+def optimum_by_scipy(columns: np.ndarray, caps: np.ndarray) -> float:
+    m = len(caps)
+    return linprog(
+        np.append(np.zeros(m), 1.0),
+        A_ub=np.hstack([columns, -np.ones((len(columns), 1))]), b_ub=np.zeros(len(columns)),
+        A_eq=np.append(np.ones(m), 0.0)[None], b_eq=[1.0], bounds=[(0, c) for c in caps] + [(0, None)],
+    ).fun  # fmt: skip
+
+
+def test_a_program_that_stalls_starts_afresh(monkeypatch):
+    """As one with an old basis may: here every iteration is one too many."""
+    monkeypatch.setattr("dualboost.master.cutting._AT_LEAST", 0)
+    monkeypatch.setattr("dualboost.master.cutting._ENOUGH", 0)
+    columns, caps, _ = edge_constraints(1, 30, 12, 0.3)
+    program, cleared = EdgeProgram(caps), []
+    monkeypatch.setattr(type(program._solver), "clearSolver", counted(type(program._solver).clearSolver, cleared))
+    for first in (0, 6):
+        program.add(columns[first : first + 6])
+        d, _ = program.solve()
+        assert max((columns[: first + 6] @ d).max(), 0) == pytest.approx(
+            optimum_by_scipy(columns[: first + 6], caps), abs=1e-9
+        )
+    assert len(cleared) == 2
+
+
+def counted(work, calls: list):
+    def counting(*arguments):
+        calls.append(arguments)
+        return work(*arguments)
+
+    return counting
+
+
+@pytest.mark.parametrize("size", [2.0**-200, 2.0**-30, 2.0**30, 2.0**60])
+def test_a_program_does_not_hang_on_the_size_of_its_numbers(size):
+    """The solver drops entries of 1e-9, refuses those of 1e15, and its tolerances are absolute."""
+    rng, caps = np.random.default_rng(0), np.full(40, 1 / 12)
+    columns = rng.normal(size=(9, 40)) + 0.5
+    program = EdgeProgram(caps)
+    for first in range(0, 9, 3):
+        program.add(size * columns[first : first + 3])
+        d, w = program.solve()
+        known = columns[: first + 3]
+        value = optimum_by_scipy(known, caps)
+        assert (known @ d).max() == pytest.approx(value, abs=1e-9)
+        assert reference.average_lowest(w @ known, caps) == pytest.approx(value, abs=1e-9)
+
+
+def test_a_program_takes_numbers_of_another_size_later():
+    rng, caps = np.random.default_rng(1), np.full(40, 1 / 12)
+    small, large = 1e-12 * rng.normal(size=(3, 40)), rng.normal(size=(3, 40)) + 0.5
+    program = EdgeProgram(caps)
+    program.add(small)
+    program.solve()
+    program.add(large)
+    d, _ = program.solve()
+    columns = np.concatenate([small, large])
+    assert max((columns @ d).max(), 0) == pytest.approx(optimum_by_scipy(columns, caps), abs=1e-9)
+    assert len(program) == 6
+
+
+def test_a_program_that_the_solver_has_no_room_for_is_an_error_of_memory():
+    program = EdgeProgram(np.full(4, 0.5))
+    with pytest.raises(MemoryError, match="no memory left for a linear program"):
+        program._check(program._highs.HighsStatus.kError)
 
 
 def test_a_list_without_memory_is_an_error_of_memory():

@@ -140,6 +140,30 @@ def test_text_beside_numbers_is_told(use):
         USES[use](np.array(["a", 1] * (N // 2), dtype=object))
 
 
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("form", [list, tuple])
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["a", float("nan")], r"labels are missing\. Drop these rows"),
+        (["a", 1], "y mixes labels that are text with others, such as 'a' and 1"),
+        ([True, "a"], "y mixes labels that are text with others, such as 'a' and True"),
+        ([b"a", "b"], "y mixes labels that are text with others, such as 'b' and b'a'"),
+        ([b"a", b"b"], "y holds labels of type bytes, such as b'a'"),
+    ],
+    ids=str,
+)
+def test_lists_of_labels_are_read_as_they_are(use, form, labels, words):
+    """NumPy would make one sort of text of them all: "nan" and "1" would be classes."""
+    with pytest.raises(ValueError, match=words):
+        USES[use](form(labels * (N // 2)))
+
+
+def test_labels_in_a_list_that_end_in_nothing_stay_apart():
+    fitted = model(max_iter=2).fit(X, ["a\0", "a", "b"] * (N // 3))
+    assert fitted.classes_.tolist() == ["a", "a\0", "b"]
+
+
 def test_text_of_numpy_is_text():
     y = np.array([np.str_("a"), "b"] * (N // 2), dtype=object)
     assert model().fit(X, y).classes_.tolist() == ["a", "b"]

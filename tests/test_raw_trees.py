@@ -17,6 +17,7 @@ from sklearn.tree import (
 )
 
 from dualboost import AdaBoostClassifier, LPBoostClassifier, load_model, save_model
+from dualboost.estimators.members import ReadTrees
 from dualboost.learners import SklearnLearner
 from dualboost.learners.leaf_scores import LeafScores
 from dualboost.learners.raw_trees import RawTree, of_single_precision, scikit_tree
@@ -145,13 +146,30 @@ def test_trees_in_a_row_are_added_up():
 
 @pytest.mark.parametrize("rows", [1, 7, 300])
 def test_sparse_rows_are_written_out_in_pieces(rows, monkeypatch):
-    monkeypatch.setattr("dualboost.learners.leaf_scores._DENSE", 40)
+    monkeypatch.setattr("dualboost.learners.sparse_rows._CELLS", 40)
     rng = np.random.default_rng(0)
-    X = rng.poisson(0.5, (rows, 6)).astype(float)
+    X = rng.poisson(0.5, (rows, 9)).astype(float)
     model = DecisionTreeClassifier(random_state=0).fit(rng.poisson(0.5, (200, 6)), rng.integers(0, 2, 200))
-    vote = LeafScores.of_raw([scikit_tree(model, lambda shares: shares[:, 1] - shares[:, 0])], np.ones(1))
-    for form in (sp.csr_array, sp.csc_matrix, sp.coo_array):
-        np.testing.assert_array_equal(vote.scores(form(X)), vote.scores(X))
+    tree = scikit_tree(model, lambda shares: shares[:, 1] - shares[:, 0])
+    assert len(np.unique(tree.feature)) == 7
+    for columns in (np.arange(6), np.array([8, 1, 6, 0, 2, 5])):  # the others are not asked about
+        vote = LeafScores.of_raw([tree.on(columns), RawTree.constant(0.5)], np.ones(2))
+        for form in (sp.csr_array, sp.csc_matrix, sp.coo_array):
+            np.testing.assert_array_equal(vote.scores(form(X)), vote.scores(X))
+    constant = LeafScores.of_raw([RawTree.constant(0.5)], np.ones(1))
+    np.testing.assert_array_equal(constant.scores(sp.csr_array(X)), np.full(rows, 0.5))
+
+
+def test_of_sparse_rows_only_what_is_asked_about_is_written_out(monkeypatch):
+    written, work = [], sp.csr_array.toarray
+    monkeypatch.setattr(sp.csr_array, "toarray", lambda rows: written.append(rows.shape) or work(rows))
+    X = sp.random_array((50, 80_000), density=0.2, random_state=0, format="csr")
+    tree = RawTree.of([70_000, -1, -1], [0.5, 0, 0], [0, 0, 0], ([1, 0, 0], [2, 0, 0]), [0, -1.0, 1.0])
+    members = ReadTrees([tree, tree.on(np.full(70_001, 3))])
+    expected = np.array([[1.0 if X[row, column] > 0.5 else -1.0 for row in range(50)] for column in (70_000, 3)])
+    np.testing.assert_array_equal(members.votes(X), expected)
+    np.testing.assert_array_equal(LeafScores.of_raw([tree], np.ones(1)).scores(X), expected[0])
+    assert written == [(50, 2), (50, 1)]
 
 
 @pytest.mark.parametrize("estimator", [DecisionTreeClassifier(max_depth=2), ExtraTreeClassifier(max_depth=3)], ids=str)

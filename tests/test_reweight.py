@@ -1,6 +1,10 @@
 """Fitted ensembles of several libraries, weighted anew."""
 
+import os
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
@@ -15,8 +19,10 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from dualboost import LPBoostClassifier, reweight
 from dualboost.estimators.members import members_of
+from dualboost.master import linear
 from reference import lp_largest_margin
 
+DATA = Path(os.environ.get("DUALBOOST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 X, Y = make_classification(500, 8, n_informative=5, flip_y=0.05, random_state=0)
 GROWN, KEPT = slice(0, 250), slice(250, None)
 FORESTS = {
@@ -111,6 +117,13 @@ def test_bad_input_is_one_sentence():
     forest = RandomForestClassifier(5, random_state=0).fit(X[GROWN], Y[GROWN])
     with pytest.raises(ValueError, match="fitted to the classes"):
         reweight(forest, X, np.where(Y == 1, "a", "b"))
+    strange, lost = Y.astype(object), Y.astype(float)
+    strange[3], lost[3] = 7, np.nan
+    with pytest.raises(ValueError, match=r"fitted to the classes \[0, 1\], but y has \[0, 1, 7\]"):
+        reweight(forest, X, strange)
+    for missing in (lost, lost.tolist(), [None, *Y[1:].tolist()]):
+        with pytest.raises(ValueError, match="1 of its labels are missing"):
+            reweight(forest, X, missing)
     with pytest.raises(ValueError, match="needs a fitted forest"):
         reweight(LogisticRegression().fit(X, Y), X, Y)
     with pytest.raises(ValueError, match="needs a fitted forest"):
@@ -125,3 +138,25 @@ def test_the_same_vote_each_time():
     one, two = (reweight(forest, X[KEPT], Y[KEPT]) for _ in range(2))
     assert one.nu_ == two.nu_
     np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_programs_over_uneven_leaves_do_not_stall(monkeypatch):
+    """From an old basis one of them took a quarter of a million iterations, and a few hundred afresh."""
+    path = DATA / "diabetis" / "diabetis.csv.gz"
+    if not path.exists():
+        pytest.skip(f"no data set at {path}: set DUALBOOST_DATA to the folder that holds it")
+    table = pd.read_csv(path)
+    X, y = table.iloc[:, :-1].to_numpy(float), table.iloc[:, -1].to_numpy() > 0
+    counts, work = [], linear.run_warm_program
+
+    def counting(solver, entries):
+        solved = work(solver, entries)
+        counts.append(solver.getInfo().simplex_iteration_count)
+        return solved
+
+    monkeypatch.setattr(linear, "run_warm_program", counting)
+    reweight(
+        GradientBoostingClassifier(n_estimators=50, random_state=0).fit(X[:300], y[:300]), X[300:], y[300:], nu=0.3
+    )
+    assert len(counts) > 10 and max(counts) < 5000

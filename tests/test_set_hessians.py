@@ -45,6 +45,17 @@ def test_a_row_that_is_all_of_a_pegged_group_does_not_respond():
     np.testing.assert_array_equal(bound.responsive(d), [False, True, True])
 
 
+def test_a_light_group_at_its_limit_responds_as_a_heavy_one():
+    """What is left out weighs next to nothing beside the rows that move with it, not beside all."""
+    rng, m = np.random.default_rng(0), 60
+    group = np.arange(m) % 3 == 0
+    bound = Groups(np.arange(m) % 3, caps={0: 1e-10}).bind(Rows.of(m))
+    columns = np.where(group, rng.uniform(-1, 1, (2, m)), 0.0)
+    d = bound.entropic(np.zeros(m), 1e6)
+    expected = 1e6 * 1e-10 * np.cov(columns[:, group], bias=True)
+    np.testing.assert_allclose(bound.hessian(d, columns, 1e6), expected, rtol=1e-9)
+
+
 CRAWLED = np.array(
     [
         [-0.5, 0.5, -1, -1, -1],

@@ -19,14 +19,25 @@ def as_labels(y) -> np.ndarray:
     >>> as_labels(["yes", "no"]).tolist()
     ['yes', 'no']
     """
-    labels = np.asarray(y)
-    labels = labels.astype(object) if labels.dtype.kind == "T" else labels  # numpy's own strings: few know them
+    labels = _made(y)
     lost = _missing(labels) + int(np.ma.count_masked(y) if np.ma.isMaskedArray(y) else 0)
     if lost:
         raise ValueError(f"y contains NaN, None or the like: {lost} of its labels are missing. Drop these rows.")
-    if labels.dtype.kind == "f" and isinstance(y, (list, tuple)):  # numpy makes floats of 1 and 2^63
-        return _numbers(np.asarray(y, dtype=object))
-    return _plain(labels) if labels.dtype.kind == "O" and labels.ndim else labels
+    return _plain(labels) if labels.dtype.kind in "OS" and labels.ndim else labels
+
+
+def _made(y) -> np.ndarray:
+    """An array whose type has not changed what was given: numpy makes text of NaN beside text, and floats of 2^63."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "T":  # numpy's own strings: few know them
+        return labels.astype(object)
+    if labels.dtype.kind not in "USf" or hasattr(y, "dtype"):
+        return labels
+    listed = np.asarray(y, dtype=object)
+    same = labels.dtype.kind == "U" and all(
+        type(label) is str and label[-1:] != "\0" for label in listed.ravel().tolist()
+    )
+    return labels if same else listed
 
 
 def _plain(labels: np.ndarray) -> np.ndarray:

@@ -35,6 +35,7 @@ from dualboost.estimators.keeping import remove_checkpoints
 from dualboost.estimators.nested import NestedParameters
 from dualboost.estimators.new_rows import predict_input
 from dualboost.estimators.playing import Parts, Player
+from dualboost.estimators.selection import rough
 from dualboost.estimators.training import Training, check_training
 from dualboost.estimators.validation import TrainingData, check_truth_values, thread_count, training_data
 from dualboost.game import Certificate, Game, Pool, State
@@ -274,16 +275,19 @@ def _winning(votes: np.ndarray) -> np.ndarray:
     return (votes > 0).astype(int) if votes.ndim == 1 else np.argmax(votes, axis=1)
 
 
-def with_a_vote(game: Game, outcome: Outcome, broken_off: bool = False) -> Outcome:
-    """The last ensemble where the empty one has the best soft margin: 0 is no use to a classifier.
+def with_a_vote(game: Game, outcome: Outcome, control: Control, max_iter: int) -> Outcome:
+    """Another one where the empty ensemble has the best soft margin: 0 is no use to a classifier.
 
-    Where there is none, as before the first positive margin of a linear program, a single hypothesis is.
+    It is the better of the last one and of a rough vote; the last one may be empty too, as of a linear program without
+    a positive margin. Where both are, or there is no time, it is a single hypothesis.
     """
     if len(outcome.weights):
         return outcome
-    state = outcome.state
+    broken_off = control.part in control.broken_off
+    states = [outcome.state] if broken_off else [outcome.state, rough(game, control.clock, max_iter).state]
+    state = max(states, key=lambda state: -game.loss.value(state.z) if state.w.any() else -np.inf)
     if not state.w.any():
-        state = _first_vote(game, state, outcome.named if broken_off else None)
+        state = _first_vote(game, outcome.state, outcome.named if broken_off else None)
     if not state.w.any():
         return outcome
     # What the status says of a gap is true of the vote that was found.

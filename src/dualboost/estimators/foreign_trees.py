@@ -13,18 +13,19 @@ import numpy as np
 
 from dualboost.learners.raw_trees import RawTree, of_single_precision, scikit_tree
 
-__all__ = ["listed_members", "raw_trees"]
+__all__ = ["check_single_vote", "listed_members", "raw_trees"]
 
 
 def raw_trees(ensemble: Any) -> list[RawTree] | None:
     """Every tree of the ensemble, saying its vote for the second class; None where one of them cannot be read."""
     if hasattr(ensemble, "save_raw"):
         learner = json.loads(ensemble.save_raw("json"))["learner"]
-        _check_classes(int(learner["learner_model_param"]["num_class"]))
+        counts = (int(learner["learner_model_param"].get(name, 1)) for name in ("num_class", "num_target"))
+        check_single_vote(max(counts))
         return _of_xgboost(learner["gradient_booster"])
     if hasattr(ensemble, "dump_model"):
-        model = ensemble.dump_model(num_iteration=-1)
-        _check_classes(model["num_tree_per_iteration"])
+        model = _dumped(ensemble)
+        check_single_vote(model["num_tree_per_iteration"])
         return _all(_of_lightgbm(tree["tree_structure"]) for tree in model["tree_info"])
     if hasattr(ensemble, "_predictors"):
         # Where a column holds categories, all columns are put into another order first.
@@ -43,9 +44,13 @@ def listed_members(ensemble: Any) -> list:
     return [member for row in rows for member in (row if isinstance(row, np.ndarray) else [row])]
 
 
-def _check_classes(count: int) -> None:
+def check_single_vote(count: int) -> None:
+    """One for all classes, whose sign is the answer."""
     if count > 1:
-        raise ValueError(f"reweight is for two classes; the ensemble was fitted to {count}.")
+        raise ValueError(
+            f"reweight is for a single vote on two classes; the ensemble has {count}, of several classes or labels: "
+            "fit it to two classes, with a binary objective."
+        )
 
 
 def _all(found: Iterable[RawTree | None]) -> list[RawTree] | None:
@@ -83,6 +88,16 @@ def _of_histograms(nodes: np.ndarray) -> RawTree:
 # ---- LightGBM and XGBoost -------------------------------------------------------------------------------------------
 
 _INFINITE = 1e300  # as LightGBM writes it
+_ZERO = float(np.float32(1e-35))  # what is no larger counts as 0 when it is given rows
+
+
+def _dumped(booster: Any) -> dict[str, Any]:
+    try:
+        return booster.dump_model(num_iteration=-1)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            "LightGBM cannot list its trees, which say NaN where their leaves are linear: fit it without linear_tree."
+        ) from error
 
 
 def _of_lightgbm(root: dict[str, Any]) -> RawTree | None:
@@ -105,11 +120,19 @@ def _of_lightgbm(root: dict[str, Any]) -> RawTree | None:
             return None
         # Where training met none, a missing value counts as zero.
         left = node["default_left"] if node["missing_type"] == "NaN" else node["threshold"] >= 0
-        threshold = node["threshold"] if node["threshold"] < _INFINITE else np.inf
-        nodes.append((node["split_feature"], threshold, not left, 0.0))
+        nodes.append((node["split_feature"], _light_threshold(node["threshold"]), not left, 0.0))
         waiting += [(node["right_child"], here, 1), (node["left_child"], here, 0)]
     feature, threshold, missing_right, value = zip(*nodes, strict=True)
     return RawTree.of(feature, threshold, missing_right, zip(*children, strict=True), value)
+
+
+def _light_threshold(threshold: float) -> float:
+    """All values that count as 0 are on one side of it."""
+    if threshold >= _INFINITE:
+        return np.inf
+    if -_ZERO <= threshold < _ZERO:
+        return float(np.nextafter(-_ZERO, -1)) if threshold < 0 else _ZERO
+    return threshold
 
 
 def _of_xgboost(booster: dict[str, Any]) -> list[RawTree] | None:

@@ -67,8 +67,7 @@ class MarginClassifier(BoostedClassifier):
         tol, rtol = self._accuracy()
         parts = Parts(learner, SoftMargin(Capped(nu=self.nu_)), booster, tol=tol, rtol=rtol)
         game, outcome = self._train(data, rows, parts, f"nu = {self.nu_:.3g}")
-        broken_off = data.control.part in data.control.broken_off
-        self._keep(data, game.oracle, with_a_vote(game, outcome, broken_off))
+        self._keep(data, game.oracle, with_a_vote(game, outcome, data.control, self.max_iter))
         self.status_ += self._warning(game, outcome)
 
     def _check_parameters(self) -> None:

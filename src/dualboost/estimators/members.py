@@ -13,11 +13,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
+import scipy.sparse as sp
 
 from dualboost.estimators.foreign_trees import listed_members, raw_trees
-from dualboost.learners import Answer, Learner, Matrix, Oracle, Predictor
+from dualboost.learners import Answer, Matrix, Oracle, Predictor
+from dualboost.learners.base import ChecksSparse
 from dualboost.learners.leaf_scores import LeafScores
-from dualboost.learners.raw_trees import RawTree
+from dualboost.learners.raw_trees import RawTree, places_among
+from dualboost.learners.sparse_rows import written_out
 from dualboost.rows import Rows
 
 __all__ = ["FittedMembers", "Members", "ReadTrees", "booster_of", "members_of"]
@@ -25,6 +28,9 @@ __all__ = ["FittedMembers", "Members", "ReadTrees", "booster_of", "members_of"]
 
 class Members(ABC):
     """What is asked of a fitted ensemble: the votes of its members, and a weighting of some of them."""
+
+    absent_is_missing: bool = False
+    """Whether what a sparse table does not list is missing to the ensemble, as it is to XGBoost; else it is 0."""
 
     @abstractmethod
     def votes(self, X) -> np.ndarray:
@@ -40,13 +46,25 @@ class ReadTrees(Members):
     """Trees that could be read, and need their library no more."""
 
     trees: list[RawTree] = field(repr=False)
+    absent_is_missing: bool = False
 
     def votes(self, X) -> np.ndarray:
-        return np.array([LeafScores.of_raw([tree], np.ones(1)).scores(X) for tree in self.trees])
+        if not sp.issparse(X):
+            return np.array([_alone(tree).scores(X) for tree in self.trees])
+        columns = np.unique(np.concatenate([tree.feature[tree.feature >= 0] for tree in self.trees]))
+        place = places_among(columns)
+        single, out = [_alone(tree.on(place)) for tree in self.trees], np.empty((len(self.trees), X.shape[0]))
+        for rows, part in written_out(X, columns):
+            out[:, rows] = [vote.scores(part) for vote in single]
+        return out
 
     def weighted(self, chosen: np.ndarray, w: np.ndarray, largest: np.ndarray, base: float) -> Predictor:
         kept = [self.trees[j].saying(partial(_cut_off, size)) for j, size in zip(chosen, largest, strict=True)]
         return LeafScores.of_raw([*kept, RawTree.constant(1.0)], np.append(w, base))
+
+
+def _alone(tree: RawTree) -> LeafScores:
+    return LeafScores.of_raw([tree], np.ones(1))
 
 
 def _cut_off(largest: float, votes: np.ndarray) -> np.ndarray:
@@ -145,9 +163,10 @@ class LightTrees(AskedMembers):
 
 @dataclass(frozen=True, eq=False)
 class XGTrees(AskedMembers):
-    """XGBoost with categories and the like: single-tree boosters."""
+    """XGBoost with categories, on sparse tables and the like: single-tree boosters."""
 
     members: Sequence
+    absent_is_missing: bool = True
 
     def votes(self, X) -> np.ndarray:
         from xgboost import DMatrix
@@ -172,11 +191,10 @@ class XGTrees(AskedMembers):
 def members_of(ensemble, sparse: bool = False) -> Members:
     """The members of a fitted ensemble of a kind we know, for tables that are sparse or not."""
     ensemble = booster_of(ensemble)
-    trees = raw_trees(ensemble)
-    # What a sparse table does not list is missing to XGBoost, and zero here.
-    if trees is None or (sparse and hasattr(ensemble, "save_raw")):
+    trees, absent_is_missing = raw_trees(ensemble), hasattr(ensemble, "save_raw")
+    if trees is None or (sparse and absent_is_missing):
         return _asked(ensemble)
-    return ReadTrees(trees)
+    return ReadTrees(trees, absent_is_missing)
 
 
 def booster_of(ensemble):
@@ -209,10 +227,25 @@ def _light_tree(booster, t: int):
 
 
 @dataclass(frozen=True, eq=False)
-class FittedMembers(Learner):
+class FittedMembers(ChecksSparse):
     """The members of a fitted ensemble and the constant vote, as a class of hypotheses."""
 
     members: Members
+
+    def check_sparse(self, X) -> None:
+        if not self.members.absent_is_missing:
+            return
+        if isinstance(self.members, ReadTrees):
+            raise ValueError(
+                "The ensemble was reweighted on a dense table, and what a sparse one does not list is missing to "
+                "XGBoost and 0 here: give a dense table, with NaN for what is missing."
+            )
+        X = sp.csr_array(X)
+        if X.count_nonzero() < X.nnz:
+            raise ValueError(
+                "X lists zeros, which are values to XGBoost, and 0 is what is not listed here: call "
+                "X.eliminate_zeros() if they are missing too, else give a dense table with NaN for what is missing."
+            )
 
     def bind(self, X, y: np.ndarray | None, rows: Rows) -> MembersOracle:
         if y is None:

@@ -11,11 +11,12 @@ from dualboost.estimators.calibration import unlearned
 from dualboost.estimators.judge import Judge, Ranking
 from dualboost.estimators.keeping import Keeper, Unfinished, check_checkpoint, fingerprint
 from dualboost.estimators.progress import progress
+from dualboost.estimators.selection import check_votes
 from dualboost.estimators.validation import TrainingData
 from dualboost.estimators.watching import Notebook, RunWatch
 from dualboost.game import INTERRUPTED, Game, State
 from dualboost.learners import Learner, Oracle
-from dualboost.losses import Loss
+from dualboost.losses import Loss, SoftMargin
 from dualboost.rows import Rows
 from dualboost.run import Halt
 from dualboost.solve import Outcome, play
@@ -51,6 +52,8 @@ class Player:
         if control.checkpoint is not None:
             check_checkpoint(control.checkpoint, parts.learner)
         oracle = data.bound(parts.learner, rows)
+        if isinstance(parts.loss, SoftMargin):
+            check_votes(oracle)
         game = Game(parts.loss.bind(rows), oracle, rows, parts.budget, parts.tol, parts.rtol)
         judge = None if data.held_out is None else Judge(game, Ranking(data.held_out, control.training.patience))
         keeper = self._keeper(data, parts)

@@ -6,10 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost.estimators.family import LPBoostClassifier
+from dualboost.estimators.foreign_trees import check_single_vote
 from dualboost.estimators.margin import MarginBoostClassifier, SoftMarginClassifier
 from dualboost.estimators.members import FittedMembers, booster_of, members_of
 from dualboost.frames import Frame, as_frame
 from dualboost.frames.tables import Kind
+from dualboost.labels import as_labels
 
 __all__ = ["reweight"]
 
@@ -72,9 +74,8 @@ def _check_columns(ensemble, X, frame: Frame | None) -> None:
     count, width = _width(ensemble), np.shape(X)[1:]
     if width and count is not None and width[0] != count:
         raise ValueError(f"X has {width[0]} columns, but the ensemble was fitted to {count}: give it the same.")
-    known = [str(name) for name in getattr(ensemble, "feature_names_in_", ())]
-    given = [] if frame is None else frame.names
-    if given and known and given != known and not known[0].startswith("Column_"):  # LightGBM's names for none
+    known, given = _names(ensemble), [] if frame is None else frame.names
+    if given and known and list(map(_spaceless, given)) != list(map(_spaceless, known)):
         raise ValueError(f"X has the columns {given}, but the ensemble was fitted to {known}: give it the same.")
 
 
@@ -87,9 +88,28 @@ def _width(ensemble) -> int | None:
     return getattr(ensemble, "n_features_in_", None)
 
 
+def _names(ensemble) -> list[str]:
+    """What the columns were called that the ensemble was fitted to, if they had names."""
+    booster = booster_of(ensemble)
+    listed = booster.feature_name() if hasattr(booster, "feature_name") else getattr(booster, "feature_names", None)
+    known = [str(name) for name in getattr(ensemble, "feature_names_in_", listed or ())]
+    return [] if known[:1] == ["Column_0"] else known  # LightGBM's name for none
+
+
+def _spaceless(name: str) -> str:
+    return name.replace(" ", "_")  # as LightGBM keeps it
+
+
 def _check_classes(ensemble, y) -> None:
-    known, given = getattr(ensemble, "classes_", None), np.unique(np.asarray(y))
+    check_single_vote(getattr(ensemble, "n_outputs_", 1))
+    known, given = getattr(ensemble, "classes_", None), np.unique(as_labels(y))
     if known is not None and len(known) != 2:
         raise ValueError(f"reweight is for two classes; the ensemble was fitted to {len(known)}.")
-    if known is not None and len(given) <= 2 and not np.isin(given, known).all():
-        raise ValueError(f"The ensemble was fitted to the classes {list(known)}, but y has {list(given)}.")
+    if known is not None and not np.isin(given, known).all():
+        raise ValueError(f"The ensemble was fitted to the classes {_named(known)}, but y has {_named(given)}.")
+    if len(given) > 2:
+        raise ValueError(f"reweight is for two classes; y has {_named(given)}.")
+
+
+def _named(classes) -> list:
+    return np.asarray(classes).tolist()

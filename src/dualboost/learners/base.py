@@ -17,6 +17,7 @@ from dualboost.rows import Rows
 
 __all__ = [
     "Answer",
+    "ChecksSparse",
     "Directed",
     "Hypothesis",
     "Learner",
@@ -72,6 +73,14 @@ class SkipsColumns(Learner):
     @abstractmethod
     def without_columns(self, columns: tuple[int, ...]) -> Learner:
         """The same learner that does not look at these columns either."""
+
+
+class ChecksSparse(Learner):
+    """A learner to which a sparse table may mean something else than here, where what is not listed is 0."""
+
+    @abstractmethod
+    def check_sparse(self, X) -> None:
+        """Refuse a sparse table that it would read otherwise, whether to fit to or to judge."""
 
 
 class Oracle(ABC):

@@ -14,14 +14,14 @@ from dualboost import kernels
 from dualboost.data import MASK_BYTES, Bins
 from dualboost.learners.base import Predictor
 from dualboost.learners.named_columns import HoldsCategories, NamedColumns
-from dualboost.learners.raw_trees import RawTree
+from dualboost.learners.raw_trees import RawTree, places_among
+from dualboost.learners.sparse_rows import written_out
 
 __all__ = ["BY_MASK", "LeafScores", "LeafTree"]
 
 BY_MASK = -1
 """In the place of a cut: a split of categories."""
 
-_DENSE = 1 << 23  # entries of sparse rows that are written out at once
 _DTYPES = (np.int32, np.int32, np.uint8, np.int32, np.int32, np.float64, np.uint8)
 _NO_TREE = RawTree.of([], [], [], ([], []), [])
 
@@ -117,14 +117,22 @@ class LeafScores(HoldsCategories, Predictor):
         if not sp.issparse(X):
             self._prepared.scores(X, out, threads)
             return out
-        X, step = sp.csr_array(X), max(1, _DENSE // max(X.shape[1], 1))
-        for first in range(0, len(out), step):
-            self._prepared.scores(X[first : first + step].toarray(), out[first : first + step], threads)
+        columns, narrow = self._narrow
+        for rows, part in written_out(X, columns):
+            narrow.scores(part, out[rows], threads)
         return out
 
     def __len__(self) -> int:
         """How many trees ask anything."""
         return int(np.count_nonzero(self.feature[self.roots] >= 0))
+
+    @cached_property
+    def _narrow(self) -> tuple[np.ndarray, kernels.LeafPredictor]:
+        """The columns that are asked about, and the same trees for a table of these alone."""
+        columns = np.union1d(self.feature[self.feature >= 0], self.named)
+        place = places_among(columns)
+        feature = np.where(self.feature < 0, -1, place[self.feature]).astype(np.int32)
+        return columns, replace(self, feature=feature, named=place[self.named])._prepared
 
     @cached_property
     def _prepared(self) -> kernels.LeafPredictor:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["RawTree", "of_single_precision", "scikit_tree"]
+__all__ = ["RawTree", "of_single_precision", "places_among", "scikit_tree"]
 
 _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier", "DecisionTreeRegressor", "ExtraTreeRegressor")
 
@@ -47,6 +47,13 @@ class RawTree:
     def on(self, columns: np.ndarray) -> RawTree:
         """A tree that was grown on these columns of a table, for the whole of it."""
         return replace(self, feature=np.where(self.feature < 0, -1, columns[self.feature]).astype(np.int32))
+
+
+def places_among(columns: np.ndarray) -> np.ndarray:
+    """For each column of a table its place among these, which ascend; what it says of the others is no matter."""
+    place = np.zeros(int(columns.max(initial=0)) + 1, dtype=np.int32)
+    place[columns] = np.arange(len(columns))
+    return place
 
 
 def scikit_tree(estimator: Any, value: Callable[[np.ndarray], np.ndarray]) -> RawTree | None:

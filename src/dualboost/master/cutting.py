@@ -7,13 +7,20 @@ whoever waits for it is awake. An answer that is not cut is the same as without:
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
+
+import numpy as np
 
 from dualboost.cutting import check_cut, is_watched
+from dualboost.kernels import dot
 
-__all__ = ["run_program"]
+__all__ = ["run_program", "run_warm_program"]
 
 _LOOK = 0.02  # seconds from one look to the next
 _SMALL = 20_000  # entries of a program that is solved before a thread is worth its start
+_AT_LEAST, _ENOUGH = 1000, 2  # iterations, and for each row and column: a quarter of that is usual
+_UNLIMITED = 2**31 - 1
+_ROOM = 1 << 20  # bytes, more than a thread has for itself
 
 
 def run_program(solver, entries: int) -> None:
@@ -31,6 +38,36 @@ def run_program(solver, entries: int) -> None:
     work.watch()
 
 
+def run_warm_program(solver, entries: int) -> bool:
+    """run_program of a program that was solved before and has changed; whether it is solved.
+
+    From an old basis the simplex method may stall for hundreds of thousands of iterations, or go wrong: then it starts
+    afresh, once.
+    """
+    limit = _AT_LEAST + _ENOUGH * (solver.getNumRow() + solver.getNumCol())
+    solver.setOptionValue("simplex_iteration_limit", limit)
+    run_program(solver, entries)
+    if not _is_solved(solver):
+        solver.clearSolver()
+        solver.setOptionValue("simplex_iteration_limit", _UNLIMITED)
+        run_program(solver, entries)
+    return _is_solved(solver)
+
+
+def _is_solved(solver) -> bool:
+    status = solver.getModelStatus()
+    if status == type(status).kMemoryLimit:
+        raise MemoryError("There is no memory left for a linear program.")
+    return status == type(status).kOptimal
+
+
+def _settle() -> None:
+    """Throw an error of C++ while there is memory for what a thread needs to throw: later the process would end."""
+    bytearray(_ROOM)
+    with suppress(ValueError):
+        dot(np.zeros(1), np.zeros(2), 1)
+
+
 class _Work:
     """A solver at work in its thread."""
 
@@ -41,6 +78,7 @@ class _Work:
 
     def _run(self) -> None:
         try:
+            _settle()
             self._solver.run()
         except BaseException as error:  # to be raised where it is waited for
             self._error = error

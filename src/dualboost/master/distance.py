@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from dualboost.master.cutting import run_program
+from dualboost.master.cutting import run_warm_program
 
 __all__ = ["BalancedBox"]
 
@@ -23,7 +23,6 @@ class BalancedBox:
         for option, value in (("threads", 1), ("parallel", "off"), ("primal_feasibility_tolerance", 1e-10)):
             self._solver.setOptionValue(option, value)
         self._solver.passModel(_model(highspy, A, low * self._scale, high * self._scale))
-        self._optimal = highspy.HighsModelStatus.kOptimal
 
     def distance(self, d: np.ndarray) -> float:
         """min of |d - psi|_1 over the box."""
@@ -31,8 +30,7 @@ class BalancedBox:
             return 0.0
         for row, weight in enumerate((d * self._scale).tolist()):
             self._solver.changeRowBounds(row, weight, weight)
-        run_program(self._solver, self._entries)
-        if self._solver.getModelStatus() != self._optimal:
+        if not run_warm_program(self._solver, self._entries):
             raise ArithmeticError("The linear program of a dual distance was not solved: the data are badly scaled.")
         return float(self._solver.getInfo().objective_function_value) / self._scale
 

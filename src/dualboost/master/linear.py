@@ -13,11 +13,12 @@ from __future__ import annotations
 import numpy as np
 
 from dualboost.cutting import check_cut
-from dualboost.master.cutting import run_program
+from dualboost.master.cutting import run_warm_program
 from dualboost.master.lists import read_lists
 
 __all__ = ["EdgeProgram", "Kinds"]
 
+_SPAN = 2.0**10  # from 1: the solver drops entries below 1e-9, refuses those above 1e15, and has absolute tolerances
 _ABOVE = 1 + 1e-12  # what is more than a cap by more than rounding
 _SPARSE = 8  # times as many keys as rows are better sorted than tabled
 
@@ -29,11 +30,15 @@ class EdgeProgram:
     """
 
     def __init__(self, caps: np.ndarray, prior: np.ndarray | None = None):
+        self._caps, self._prior = caps, caps if prior is None else prior
+        self._begin(1.0)
+
+    def _begin(self, scale: float) -> None:
+        """Without atoms; those to come are multiplied by a power of two, which g is too."""
         import highspy  # here: it costs a tenth of a second, and most runs need no linear program
 
-        self._caps, self._atoms = caps, np.empty((0, len(caps)))
-        self._prior = caps if prior is None else prior
-        self._kinds = Kinds(len(caps))
+        self._scale, self._atoms = scale, np.empty((0, len(self._caps)))
+        self._kinds = Kinds(len(self._caps))
         self._highs = highspy
         self._solver = highspy.Highs()
         self._solver.silent()
@@ -47,11 +52,20 @@ class EdgeProgram:
 
     def add(self, atoms: np.ndarray) -> None:
         """One row a hypothesis, of shape (n, m), already with the sign of its weight."""
+        largest = float(np.abs(atoms).max(initial=0.0))
+        if self._scale * largest > _SPAN or (not len(self) and 0 < largest < 1 / _SPAN):
+            atoms = np.concatenate([self._atoms, atoms])
+            self._begin(2.0 ** -np.frexp(largest)[1])
         self._tell_apart(atoms)
         count = len(atoms)
-        table = _packed(np.column_stack([np.full(count, -1.0), atoms[:, self._kinds.first]]))
-        self._solver.addRows(count, np.full(count, -np.inf), np.zeros(count), *table)
+        table = _packed(np.column_stack([np.full(count, -1.0), self._scale * atoms[:, self._kinds.first]]))
+        self._check(self._solver.addRows(count, np.full(count, -np.inf), np.zeros(count), *table))
         self._atoms = np.concatenate([self._atoms, atoms]) if len(self) else atoms
+
+    def _check(self, status) -> None:
+        """The numbers are finite and of a size that the solver takes, so there is one reason to refuse them."""
+        if status == self._highs.HighsStatus.kError:
+            raise MemoryError("There is no memory left for a linear program.")
 
     def _tell_apart(self, atoms: np.ndarray) -> None:
         """A variable for each kind of rows that the new atoms divide, a copy of that of the kind it was part of."""
@@ -64,8 +78,9 @@ class EdgeProgram:
         old = np.arange(before, dtype=np.int32)
         self._solver.changeColsBounds(before, 1 + old, np.zeros(before), limits[:before])
         count = len(parents)
-        table = _packed(np.column_stack([np.ones(count), self._atoms[:, self._kinds.first[before:]].T]))
-        self._solver.addCols(count, np.zeros(count), np.zeros(count), limits[before:], *table)
+        entries = self._scale * self._atoms[:, self._kinds.first[before:]].T
+        table = _packed(np.column_stack([np.ones(count), entries]))
+        self._check(self._solver.addCols(count, np.zeros(count), np.zeros(count), limits[before:], *table))
         if basis.valid:
             with read_lists():
                 held = list(basis.col_status)  # every look at it is a copy
@@ -85,14 +100,12 @@ class EdgeProgram:
 
         A program that was cut is to be made anew.
         """
-        entries = len(self._atoms) * len(self._kinds)
-        run_program(self._solver, entries)
-        if self._solver.getModelStatus() != self._highs.HighsModelStatus.kOptimal:
-            self._solver.clearSolver()  # a warm basis can go bad: start afresh once
-            run_program(self._solver, entries)
+        solved = run_warm_program(self._solver, len(self._atoms) * len(self._kinds))
         solution = self._solver.getSolution()
         with read_lists():
             masses, multipliers = np.asarray(solution.col_value)[1:], np.asarray(solution.row_dual)[1:]
+        if not solved and not (np.isfinite(masses).all() and masses.max(initial=0.0) > 0):
+            raise ArithmeticError("A linear program was not solved: the hypotheses are badly scaled.")
         d, w = self._shared(np.maximum(masses, 0.0)), np.maximum(-multipliers, 0.0)
         return d / d.sum(), w / max(1.0, w.sum())
 

@@ -21,7 +21,8 @@ def covariance(v: np.ndarray, columns: np.ndarray, moving: np.ndarray, rows: Row
     # What weighs next to nothing would cost as much as the rest, and changes no digit that a Newton step needs. By
     # copy, so that weight k stays k copies.
     by_copy = v / rows.prior
-    moving = moving & (by_copy > _NEGLIGIBLE * rows.max(float(by_copy.max())))
+    largest = rows.max(float(by_copy.max(initial=0.0, where=moving)))
+    moving = moving & (by_copy > _NEGLIGIBLE * largest)
     v, centred = v[moving], np.compress(moving, columns, axis=1)
     mass = rows.add(float(v.sum()))
     # Centred first, or rounding makes it indefinite where v sits on a few equal rows. In place: new memory would cost

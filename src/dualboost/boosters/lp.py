@@ -87,8 +87,18 @@ class LPBoost(Booster):
 
 
 def _steadied(game: Game, pool: Pool, atoms: tuple[Atom, ...], w: np.ndarray, accuracy: float) -> np.ndarray:
-    """The row weights of the entropy-regularised program over these atoms, from the weights of the linear one."""
+    """The row weights of the entropy-regularised program over these atoms.
+
+    It begins at the weights of the linear one or at its own of the last round, which are in the middle as well.
+    """
     numbers, signs = np.array(atoms).T
     ball = L1Ball(game.budget, np.ones(len(atoms), dtype=bool))
-    start = np.maximum(signs * w[numbers], 0.0)
-    return descend(game.loss.smoothed(accuracy), signed_columns(game, pool, atoms), start, ball, accuracy / 4)[2]
+    loss, columns = game.loss.smoothed(accuracy), signed_columns(game, pool, atoms)
+    starts = [np.maximum(signs * w[numbers], 0.0)]
+    held, before = game.live.get("steadied", ((), np.empty(0)))
+    if held and held == atoms[: len(held)]:
+        starts.append(np.append(before, np.zeros(len(atoms) - len(held))))
+    start = min(starts, key=lambda start: loss.value(start @ columns))
+    weights, _, d = descend(loss, columns, start, ball, accuracy / 4)
+    game.live["steadied"] = atoms, weights
+    return d

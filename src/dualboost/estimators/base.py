@@ -279,15 +279,18 @@ def with_a_vote(game: Game, outcome: Outcome, control: Control, max_iter: int) -
     """Another one where the empty ensemble has the best soft margin: 0 is no use to a classifier.
 
     It is the better of the last one and of a rough vote; the last one may be empty too, as of a linear program without
-    a positive margin. Where both are, or there is no time, it is a single hypothesis.
+    a positive margin. Where both are, or somebody has stopped the run, a single hypothesis must do.
     """
     if len(outcome.weights):
         return outcome
-    broken_off = control.part in control.broken_off
-    states = [outcome.state] if broken_off else [outcome.state, rough(game, control.clock, max_iter).state]
+    last, broken_off = outcome.state, control.part in control.broken_off
+    states, by_itself = [last], bool(last.status) or outcome.n_rounds >= max_iter
+    if by_itself and not broken_off:
+        found = rough(game, control.clock, max_iter).state
+        states.append(replace(last, pool=found.pool, w=found.w, z=found.z))
     state = max(states, key=lambda state: -game.loss.value(state.z) if state.w.any() else -np.inf)
     if not state.w.any():
-        state = _first_vote(game, outcome.state, outcome.named if broken_off else None)
+        state = _first_vote(game, last, outcome.named if broken_off else None)
     if not state.w.any():
         return outcome
     # What the status says of a gap is true of the vote that was found.

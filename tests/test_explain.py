@@ -1,8 +1,10 @@
 """Explanations, curves and tables add up to the score, and Shapley values are those of the definition."""
 
 import tracemalloc
+from collections.abc import Sequence
+from fractions import Fraction
 from itertools import combinations
-from math import factorial
+from math import comb, factorial
 
 import numpy as np
 import pandas as pd
@@ -10,13 +12,15 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
-from dualboost import MarginBoostClassifier, explain, pairs, shapes
+from dualboost import LogisticBoostClassifier, MarginBoostClassifier, explain, pairs, reweight, shapes
 from dualboost.inspection.as_trees import plain_trees
 from dualboost.inspection.shapley import background_shares, tree_contributions
 from dualboost.inspection.trees import ABSTAIN, LEFT, RIGHT, PlainTrees
-from dualboost.learners import Matrix, SklearnLearner, Stumps, Trees, Words
+from dualboost.learners import LeafTrees, Matrix, SklearnLearner, Stumps, Trees, Words
 from fitted import KINDS, NEW, WHOLE, X, Y, fitted, frame, new_rows
 
 CLOSE = {"rtol": 0, "atol": 1e-12}
@@ -197,6 +201,93 @@ def test_shapley_values_are_those_of_the_definition(seed, depth, with_background
     for row, contributions in zip(rows, found, strict=True):
         np.testing.assert_allclose(contributions, shapley(trees, row, background), **CLOSE)
     np.testing.assert_allclose(base + found.sum(axis=1), trees.scores(rows), **CLOSE)
+
+
+def chain(values: Sequence[float]) -> PlainTrees:
+    """One tree: the first feature that is not above 0 ends at its leaf, and a row without one at the last leaf."""
+    leaves = [(-1, 0.0, LEFT, 0, 0, float(value), -1) for value in values]
+    splits = [(j, 0.0, LEFT, 2 * j + 1, 2 * j + 2, 0.0, -1) for j in range(len(leaves) - 1)]
+    return PlainTrees.of([[node for both in zip(splits, leaves, strict=False) for node in both] + leaves[-1:]])
+
+
+def exact_value(j: int, met: np.ndarray, ratios: np.ndarray) -> Fraction:
+    """The Shapley value of factor j in a product of (met or ratio): the definition in fractions."""
+    sums = [Fraction(1)]  # over all subsets of the other factors, those of a size together
+    for known, ratio in zip(np.delete(met, j), np.delete(ratios, j), strict=True):
+        left_out = [Fraction(ratio) * part for part in sums] + [Fraction(0)]
+        sums = [a + int(known) * b for a, b in zip(left_out, [Fraction(0), *sums], strict=True)]
+    mean = sum(part / comb(len(sums) - 1, size) for size, part in enumerate(sums)) / len(sums)
+    return (int(met[j]) - Fraction(ratios[j])) * mean
+
+
+def rows_of_a_chain(rng: np.random.Generator, count: int, width: int) -> np.ndarray:
+    """Rows of a chain that end early, late or at its last leaf; of the first three the first does."""
+    likely = rng.choice([0.0, 1 / width, 0.5], size=(count, 1))
+    rows = np.where(rng.random((count, width)) < likely, -1.0, 1.0)
+    rows[:3] = 1.0
+    rows[1, 5], rows[2, ::2] = -1.0, -1.0
+    return rows
+
+
+@pytest.mark.parametrize("width", [40, 64, 200])
+def test_a_path_of_many_features_is_exact(width):
+    """Shares near 1 are those where subtractions would lose all digits."""
+    rng = np.random.default_rng(width)
+    trees, rows = chain([0.0] * width + [1.0]), rows_of_a_chain(rng, 100, width)
+    ratios = rng.choice([0.5, 0.75, 0.9375, 0.984375], width)
+    right = np.zeros(len(trees.feature))
+    right[trees.feature >= 0] = ratios
+    found, base = tree_contributions(trees, rows, (1 - right, right))
+    np.testing.assert_allclose(base + found.sum(axis=1), trees.scores(rows), rtol=0, atol=1e-13)
+    for row, contributions in zip(rows[:3], found, strict=False):
+        alike = np.unique([row, ratios], axis=1, return_index=True)[1]  # equal factors have equal values
+        wanted = [float(exact_value(j, row > 0, ratios)) for j in alike]
+        np.testing.assert_allclose(contributions[alike], wanted, rtol=0, atol=1e-14)
+    alone = [tree_contributions(trees, row[None], (1 - right, right))[0][0] for row in rows]
+    np.testing.assert_allclose(found, alone, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("with_background", [False, True])
+def test_a_path_of_many_features_takes_memory_for_its_rows(with_background):
+    rng = np.random.default_rng(0)
+    trees, rows = chain(rng.normal(size=101).tolist()), rows_of_a_chain(rng, 2000, 100)
+    shares = background_shares(trees, rows[:200] if with_background else None)
+    tracemalloc.start()
+    found, base = tree_contributions(trees, rows, shares)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * found.nbytes
+    np.testing.assert_allclose(base + found.sum(axis=1), trees.scores(rows), rtol=0, atol=1e-13)
+
+
+def test_no_rows_have_no_contributions():
+    trees, none = chain([1.0] * 101), np.empty((0, 100))
+    found, base = tree_contributions(trees, none, background_shares(trees, none))
+    assert found.shape == (0, 100) and base == 1
+
+
+def any_of_many(learner):
+    if learner == "forest":
+        return lambda X, y: reweight(RandomForestClassifier(20, random_state=0).fit(X, y), X, y, nu=0.3)
+    return LogisticBoostClassifier(n_estimators=3, calibrate=False, learner=learner).fit
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [LeafTrees(64), SklearnLearner(DecisionTreeClassifier(random_state=0)), "forest"],
+    ids=["leaf trees", "scikit-learn's trees", "a forest"],
+)
+def test_grown_paths_of_many_features_take_no_memory_for_subsets(learner):
+    """Any of some rare things: a tree asks for one after the other."""
+    rare = (np.random.default_rng(0).random((3000, 24)) < 0.03).astype(float)
+    model = any_of_many(learner)(rare, rare.any(axis=1).astype(int))
+    assert max(map(len, plain_trees(model.predictor_).by_paths())) > 20
+    tracemalloc.start()
+    found = explain(model, rare[:50], background=rare)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8e6, "2^21 numbers are 16 MB"
+    np.testing.assert_allclose(found.base + found.contributions.sum(axis=1), found.scores, **CLOSE)
 
 
 # ---- curves and tables ----------------------------------------------------------------------------------------------

@@ -1,15 +1,17 @@
 """Shapley values of trees: what each feature of a row adds to its score, exactly and for every depth.
 
 A leaf of a tree is a product: its value, times for every feature on its path whether the row meets the feature's
-conditions there. A feature that is left out is replaced by its share r of the rows that would meet them. The Shapley
-value of such a product needs one polynomial for each of its features, not a sum over all subsets (Lundberg et al.,
-"From local explanations to global understanding with explainable AI for trees", the path-dependent form).
+conditions there. A feature that is left out is replaced by its share r of the rows that would meet them. These are
+the values of Lundberg et al., "From local explanations to global understanding with explainable AI for trees", in the
+path-dependent form. They need no sum over subsets: if every feature becomes known at a random time between 0 and 1, the
+Shapley value is the integral over the time of what the feature then changes, and that is a polynomial (Owen,
+"Multilinear extensions of games").
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import comb
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from dualboost.inspection.trees import PlainTrees
 
 __all__ = ["background_shares", "tree_contributions"]
 
-_FEW = 4  # features on a path, of which all patterns are worked out; of more only those that occur
+_FEW = 64  # patterns, of which all are worked out; of more only those that occur
 Shares = tuple[np.ndarray, np.ndarray]  # of the rows at each node, those that go left and those that go right
 
 
@@ -70,36 +72,59 @@ def _leaves(trees: PlainTrees, root: int, X: np.ndarray, shares: Shares) -> Iter
 def _add_product(out: np.ndarray, value: float, met: dict[int, np.ndarray], ratios: dict[int, float]) -> None:
     """The Shapley values of value * product of (met or ratio), added to the columns of their features.
 
-    They depend on which of the few features are met, and on nothing else of the row: one line for each such pattern.
+    They depend on which of the path's features are met, and on nothing else of the row: once for each such pattern.
     """
-    count = len(met)
-    codes = sum(met[feature] * (1 << k) for k, feature in enumerate(met))
-    patterns, place = np.arange(1 << count), codes
-    if count > _FEW:
-        patterns, place = np.unique(codes, return_inverse=True)
-    known = (patterns[:, None] >> np.arange(count)) & 1
-    table = value * _of_product(known, np.array(list(ratios.values())))
-    for k, feature in enumerate(met):
-        out[:, feature] += table[place, k]
+    if not met or not len(out):
+        return
+    patterns, place = _patterns(list(met.values()))
+    lines = value * _of_product(patterns, np.array(list(ratios.values())))
+    for feature, line in zip(met, lines, strict=True):
+        out[:, feature] += line.take(place)
+
+
+def _patterns(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """(patterns, place): different rows of these columns of booleans, one a column, and which of them each row is."""
+    place, count = np.zeros(len(columns[0]), np.intp), 1
+    for column in columns:
+        place, count = 2 * place + column, 2 * count
+        if count > _FEW:
+            place, count = _without_gaps(place, count)
+    example = np.zeros(count, np.intp)
+    example[place] = np.arange(len(place))
+    return np.array([column[example] for column in columns]), place
+
+
+def _without_gaps(place: np.ndarray, count: int) -> tuple[np.ndarray, int]:
+    """The places that occur, numbered anew in their order, and how many they are."""
+    occurs = np.zeros(count, bool)
+    occurs[place] = True
+    numbers = np.cumsum(occurs) - 1
+    return numbers[place], int(numbers[-1]) + 1
 
 
 def _of_product(known: np.ndarray, ratios: np.ndarray) -> np.ndarray:
-    """The Shapley values of products, one a row: factor k is known[k], 0 or 1, or ratios[k] where it is left out.
+    """The Shapley values of products, one a column: factor k is known[k], 0 or 1, or ratios[k] where it is left out.
 
-    `terms` are the coefficients of the product of all (ratio + known t). Without a factor that is 0 they are over its
-    ratio, which cancels; without one that is 1 they follow from the last to the first, by stable subtractions.
+    At time t a factor is t + (1 - t) ratio if it is met, and (1 - t) ratio if not; its slope times all other factors
+    is to be integrated. All terms of an integral have one sign, and all logarithms too: nothing cancels, so the digits
+    last for any number of factors.
     """
-    rows, count = known.shape
-    weights = [1 / (count * comb(count - 1, size)) for size in range(count)]
-    terms = np.zeros((count + 1, rows))
-    terms[0] = 1.0
-    for k in range(count):
-        terms[1:] = ratios[k] * terms[1:] + known[:, k] * terms[:-1]
-        terms[0] *= ratios[k]
-    lost = weights @ terms[:-1]
-    rest = np.zeros((rows, count))
-    total = np.zeros((rows, count))
-    for size in range(count - 1, -1, -1):
-        rest = terms[size + 1][:, None] - ratios * rest
-        total += weights[size] * rest
-    return np.where(known, (1 - ratios) * total, -lost[:, None])
+    times, rests, weights = _integration(len(ratios))
+    met = times + ratios[:, None] * rests
+    logs = np.log(met).T @ known + np.outer(np.log(rests), np.count_nonzero(~known, axis=0))
+    products = np.exp(logs, out=logs)
+    products *= np.prod(np.where(known, 1.0, ratios[:, None]), axis=0)
+    gains = (1 - ratios[:, None]) * weights / met
+    return np.where(known, gains @ products, -(weights / rests) @ products)
+
+
+@lru_cache(256)
+def _integration(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(t, 1 - t, weights) for polynomials of this many coefficients from 0 to 1, by Fejér's second rule.
+
+    Gauss needs half as many points, but these are known in closed form, to the last digit near both ends.
+    """
+    angles = np.pi * np.arange(1, count + 1) / (count + 1)
+    odd = np.arange(1, count + 1, 2)
+    weights = 2 / (count + 1) * np.sin(angles) * (np.sin(np.outer(angles, odd)) @ (1 / odd))
+    return np.sin(angles / 2) ** 2, np.cos(angles / 2) ** 2, weights

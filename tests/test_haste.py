@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from itertools import count
 from pathlib import Path
 from typing import ClassVar
 
@@ -252,6 +253,33 @@ def test_who_comes_late_has_some_time_but_not_for_ever(monkeypatch):
     assert whole.over and whole.turn(10).left() == pytest.approx(0.04)
     stopped(monkeypatch, 1.3)
     assert "time budget" in whole.turn(10).reason()
+
+
+def test_a_class_says_which_share_it_had(monkeypatch):
+    stopped(monkeypatch)
+    whole = Clock(20.0)
+    turn = whole.turn(7)
+    vote, alone = turn.part(1 / 3), whole.part(1 / 3)
+    stopped(monkeypatch, 1.0)
+    assert vote.reason() == "stopped after its share of the 20 s, 2.9 s (time budget)" and not turn.reason()
+    assert whole.turn(6).left() == pytest.approx(19 / 6), "what it left over is for all others"
+    stopped(monkeypatch, 7.0)
+    assert alone.reason() == "stopped after 20 s (time budget)", "of two classes"
+    stopped(monkeypatch, 20.0)
+    assert vote.reason() == turn.reason() == whole.reason() == "stopped after 20 s (time budget)"
+    whole.interrupt()
+    assert vote.reason() == "interrupted: cut short"
+
+
+def test_of_several_classes_only_the_last_can_see_the_limit_itself(monkeypatch):
+    """By a clock that goes on a thousandth of a second whenever somebody looks."""
+    looks = count()
+    monkeypatch.setattr(clock, "monotonic", lambda: 1e-3 * next(looks))
+    model = AdaBoostClassifier(n_estimators=10**9, calibrate=False, training=Training(seconds=0.6)).fit(X, Y % 3)
+    first, second, last = (part.status_ for part in model.estimators_)
+    for status in (first, second):
+        assert status.startswith("stopped after its share of the 0.6 s, 0.") and status.endswith(" s (time budget)")
+    assert last == "stopped after 0.6 s (time budget)"
 
 
 class Counting(DecisionTreeClassifier):

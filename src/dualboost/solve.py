@@ -10,6 +10,7 @@ import numpy as np
 
 from dualboost.boosters import Booster, TotallyCorrective
 from dualboost.cutting import Cut, cut_by
+from dualboost.frames import check_row_numbers
 from dualboost.game import INTERRUPTED, Certificate, Game, State, ask_scaled, proved, rounds
 from dualboost.learners import Matrix, Oracle
 from dualboost.learners.base import Hypothesis
@@ -169,7 +170,7 @@ def _bound_oracle(A, sample_weight) -> tuple[Oracle, np.ndarray]:
             raise ValueError("A bound learner has its row weights already; give sample_weight to its Rows instead.")
         return A, np.ones(len(A.rows), dtype=bool)
     refuse_masked("The margin matrix", A)
-    refuse_masked("sample_weight", sample_weight)
+    check_row_numbers("sample_weight", sample_weight)
     A = A if hasattr(A, "tocsr") else np.asarray(A)
     if A.ndim != 2 or 0 in A.shape:
         raise ValueError(
@@ -195,7 +196,7 @@ def _without_absent_rows(loss: Loss, present: np.ndarray) -> Loss:
     if not (isinstance(loss, SoftMargin) and isinstance(loss.set, Capped)) or loss.set.caps is None or present.all():
         return loss
     caps = loss.set.caps
-    refuse_masked("caps", caps)
+    check_row_numbers("caps", caps)
     if np.shape(caps) != present.shape:
         raise ValueError(f"caps must hold one number per row: {len(present)}, not an array of shape {np.shape(caps)}.")
     return replace(loss, set=Capped(caps=np.asarray(caps)[present]))

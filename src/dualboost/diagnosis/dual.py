@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost.diagnosis.hard_core import diagnose
+from dualboost.frames import check_row_numbers
 from dualboost.losses import Exponential, Loss, Separable
 from dualboost.master import minimise_attained
 from dualboost.rows import Rows, refuse_masked
@@ -136,7 +137,7 @@ def _matrix(A) -> np.ndarray:
 
 
 def _rows(A: np.ndarray, sample_weight) -> Rows:
-    refuse_masked("sample_weight", sample_weight)
+    check_row_numbers("sample_weight", sample_weight)
     rows = Rows.of(A.shape[0] if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
     if len(rows) != A.shape[0]:
         raise ValueError(f"sample_weight must hold one positive number for each of the {A.shape[0]} rows.")

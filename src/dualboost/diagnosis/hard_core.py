@@ -20,7 +20,7 @@ from dualboost.diagnosis.margin import LISTED, largest_margin
 from dualboost.diagnosis.rates import promises
 from dualboost.diagnosis.report import Diagnosis
 from dualboost.diagnosis.scaling import Scaled, within_rounding
-from dualboost.frames import as_frame, frame_numbers
+from dualboost.frames import as_frame, check_row_numbers, frame_numbers
 from dualboost.labels import as_labels
 from dualboost.learners import Learner, Matrix, Oracle, Stumps
 from dualboost.learners.base import Directed
@@ -106,7 +106,7 @@ def _check(learner, max_rounds) -> None:
 
 def _read(A, y, sample_weight) -> tuple[Any, tuple[int, ...]]:
     """(the table, which of its columns hold categories): those of a data frame of features, by the rows with weight."""
-    refuse_masked("sample_weight", sample_weight)
+    check_row_numbers("sample_weight", sample_weight)
     if np.ma.isMaskedArray(A):
         A = _unmasked(A, y)
     frame = None if y is None else as_frame(A)

@@ -16,7 +16,7 @@ from dualboost.estimators.audit_report import Audit
 from dualboost.estimators.audit_text import TextModel
 from dualboost.estimators.coded import coded, rows_of
 from dualboost.estimators.noisy import LogisticMixtureClassifier
-from dualboost.frames import as_frame
+from dualboost.frames import as_frame, check_row_numbers
 from dualboost.labels import as_labels
 from dualboost.learners import Stumps
 from dualboost.rows import with_absent
@@ -172,6 +172,7 @@ def _model_for(table, model, random_state):
 def _weights(sample_weight, table) -> np.ndarray | None:
     if sample_weight is None:
         return None
+    check_row_numbers("sample_weight", sample_weight)
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (_num_samples(table),) or not np.all(weights >= 0) or not np.all(np.isfinite(weights)):
         raise ValueError("sample_weight must hold one finite number of at least 0 for each row; 0 leaves the row out.")

@@ -21,6 +21,7 @@ class Clock:
         self._whole = whole
         self._for_others = self._overtime = 0.0  # of the time after Ctrl-C, and after the end of the whole
         self._end = float("inf") if seconds is None else monotonic() + seconds
+        self._is_turn = False  # of one of several parts
         self.interrupted = False
 
     def left(self) -> float:
@@ -47,6 +48,7 @@ class Clock:
         else:
             clock = self.part(1 / parts)
             clock._for_others = _GRACE * (1 - 1 / parts)
+        clock._is_turn = True
         return clock
 
     def interrupt(self) -> None:
@@ -75,7 +77,18 @@ class Clock:
         """Why to stop now, in words; empty while there is time."""
         if self.left() > 0:
             return ""
-        top = self
-        while top._whole is not None:
-            top = top._whole
-        return "interrupted: cut short" if top.interrupted else f"stopped after {top.seconds:g} s (time budget)"
+        clocks = [self]
+        while (whole := clocks[-1]._whole) is not None:
+            clocks.append(whole)
+        top = clocks[-1]
+        if top.interrupted:
+            return "interrupted: cut short"
+        turn = next((clock for clock in clocks if clock._is_turn), None)
+        if turn is None or turn.seconds is None or top.left() <= 0:
+            return f"stopped after {top.seconds:g} s (time budget)"
+        return f"stopped after its share of the {top.seconds:g} s, {_rounded(turn.seconds)} s (time budget)"
+
+
+def _rounded(seconds: float) -> str:
+    """Two digits: what is left for a share is never a round number."""
+    return f"{float(f'{seconds:.2g}'):g}"

@@ -13,7 +13,8 @@ from numbers import Real
 import numpy as np
 
 from dualboost.estimators.validation import TrainingData
-from dualboost.rows import Rows, refuse_masked
+from dualboost.frames import check_row_numbers
+from dualboost.rows import Rows
 from dualboost.sets import Capped, Groups, Simplex, WeightSet
 
 __all__ = ["Asked", "Limits", "Promise", "caps_times_rows", "check_groups", "check_smoothness", "limits_of"]
@@ -121,7 +122,8 @@ def _group_limits(rows: Rows, groups: np.ndarray, asked: Asked, caps) -> Limits:
 
 
 def check_smoothness(smoothness) -> None:
-    if not (isinstance(smoothness, Real) and 1 <= float(smoothness) < np.inf):
+    number = isinstance(smoothness, Real) and not isinstance(smoothness, bool)
+    if not (number and 1 <= float(smoothness) < np.inf):
         raise ValueError(f"smoothness says how many times its share a row may weigh: at least 1, not {smoothness!r}.")
 
 
@@ -144,10 +146,12 @@ def caps_times_rows(caps, sample_weight) -> np.ndarray | None:
     """Caps relative to equal shares, which is what stays the same on a part of the rows."""
     if caps is None:
         return None
-    refuse_masked("caps", caps)
+    given = 1.0 if sample_weight is None else sample_weight
+    check_row_numbers("caps", caps)
+    check_row_numbers("sample_weight", given)
     try:
         caps = np.asarray(caps, dtype=np.float64)
-        total = float(len(caps) if sample_weight is None else np.sum(sample_weight))
+        total = float(np.broadcast_to(np.asarray(given, dtype=np.float64), len(caps)).sum())
     except (TypeError, ValueError) as error:
         raise ValueError("caps and sample_weight must hold one number per row.") from error
     if not np.all(caps > 0):

@@ -39,6 +39,7 @@ def predict_input(estimator, X):
         if (cells := _plain_cells(estimator, frame)) is not None:
             return cells
         _check_odd_names(frame.odd_names, getattr(estimator, "column_names_", []))
+        _check_names(estimator, frame)
         if categories or not frame.plain:
             return _encoded(estimator, frame, categories)
         check_infinity(frame)
@@ -47,8 +48,7 @@ def predict_input(estimator, X):
 
 def _encoded(estimator, frame: Frame, categories) -> np.ndarray:
     """A frame as numbers. The names of training in their order need no more looking at."""
-    known = np.asarray(getattr(estimator, "feature_names_in_", ()), dtype=object).tolist()
-    if frame.odd_names or frame.names != known:
+    if frame.odd_names or frame.names != _known_names(estimator):
         check_different_names(frame)
         _check_feature_names(estimator, frame.table, reset=False)
     table = encode_frame(frame, categories)
@@ -57,6 +57,24 @@ def _encoded(estimator, frame: Frame, categories) -> np.ndarray:
     check_infinity(frame, table)
     _check_n_features(estimator, table, reset=False)
     return table if table.size else check_array(table, **INPUT)
+
+
+def _known_names(estimator) -> list[str]:
+    return np.asarray(getattr(estimator, "feature_names_in_", ()), dtype=object).tolist()
+
+
+def _check_names(estimator, frame: Frame) -> None:
+    """Refuse other columns, or another order, in scikit-learn's words, which its checks look for; add what to do."""
+    known = _known_names(estimator)
+    if not known or frame.odd_names or frame.names == known:
+        return
+    check_different_names(frame)
+    chosen = frame.choice.format("list(model.feature_names_in_)")
+    first = "Rename or add what is missing, then give" if set(known) - set(frame.names) else "Give"
+    try:
+        _check_feature_names(estimator, frame.table, reset=False)
+    except ValueError as error:
+        raise ValueError(f"{error}{first} {chosen}: the columns of the fit, in their order.") from error
 
 
 def _check_odd_names(now: list[str], then: list[str]) -> None:

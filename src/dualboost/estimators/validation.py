@@ -25,7 +25,14 @@ from dualboost.estimators.arrays import INPUT, validated
 from dualboost.estimators.coded import rows_of
 from dualboost.estimators.control import Control
 from dualboost.estimators.new_rows import predict_input
-from dualboost.frames import as_frame, check_infinity, check_whole_numbers, frame_numbers
+from dualboost.frames import (
+    as_frame,
+    check_infinity,
+    check_row_numbers,
+    check_whole_numbers,
+    frame_numbers,
+    in_words,
+)
 from dualboost.labels import as_labels, check_text
 from dualboost.learners import Learner, Oracle, Stumps
 from dualboost.learners.categories import with_categories
@@ -43,6 +50,7 @@ __all__ = [
 ]
 
 _PIECE = 1 << 16  # rows numbered at once
+_SEEDS = 1 << 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +184,8 @@ class TrainingData:
 
 def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | None = None) -> TrainingData:
     """Validate, number the classes, drop what has no weight. `extras` hold one value a row; None is left out."""
+    if sample_weight is not None:
+        _check_weights(sample_weight)
     if y is not None:
         labels = as_labels(y)  # before scikit-learn, which says less
         y = labels if labels.ndim else y
@@ -197,6 +207,8 @@ def training_data(estimator, X, y, sample_weight, extras: Mapping[str, Any] | No
 
 def further_data(estimator, X, y, sample_weight, classes: np.ndarray) -> TrainingData:
     """Labelled rows that are not fitted to, by the same rules; their labels must be among the classes."""
+    if sample_weight is not None:
+        _check_weights(sample_weight)
     X, y = predict_input(estimator, X), column_or_1d(as_labels(y))
     check_consistent_length(X, y)
     weights = None if sample_weight is None else _weights(sample_weight, X)
@@ -255,13 +267,17 @@ def _with_weight(sample_weight, n_rows: int) -> np.ndarray | slice:
     return weights > 0 if weights.shape == (n_rows,) else slice(None)
 
 
-def _weights(sample_weight, X) -> np.ndarray:
+def _check_weights(sample_weight) -> None:
+    """Refuse what has no number for each row."""
     if isinstance(sample_weight, str):
         raise ValueError(
             f"sample_weight must be a number for each row, not {sample_weight!r}; compute_sample_weight of "
             'sklearn.utils.class_weight makes them, for example with "balanced".'
         )
-    refuse_masked("sample_weight", sample_weight)
+    check_row_numbers("sample_weight", sample_weight)
+
+
+def _weights(sample_weight, X) -> np.ndarray:
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.max() > 0:
         raise ValueError("All sample weights are zero: give at least one row of each class a positive weight.")
@@ -297,7 +313,8 @@ def thread_count(n_jobs) -> int:
 def check_truth_values(estimator) -> None:
     """Refuse what is no truth value where one is asked for, and a truth value for a number; `verbose` may be either.
 
-    And arrays where a single value is asked for: compared with one, they would have no truth value themselves.
+    And arrays where a single value is asked for: compared with one, they would have no truth value themselves. What is
+    not looked at in every fit, `random_state` and `verbose`, is looked at here.
     """
     for name, parameter in signature(type(estimator)).parameters.items():
         default, value = parameter.default, getattr(estimator, name, None)
@@ -310,6 +327,27 @@ def check_truth_values(estimator) -> None:
             raise ValueError(f"{name} must be True or False, not {value!r}.")
         if truth and name != "verbose" and isinstance(default, (int, float)) and not isinstance(default, bool):
             raise ValueError(f"{name} must be a number, not {value!r}.")
+        if truth and isinstance(default, str) and default == "auto":
+            raise ValueError(f'{name} must be a number or "auto", not {value!r}.')
+    _check_seed(getattr(estimator, "random_state", None))
+    _check_verbose(getattr(estimator, "verbose", 0))
+
+
+def _check_seed(random_state) -> None:
+    """By scikit-learn's rules: None, numpy.random itself, a generator of the old kind, or a seed of one."""
+    if random_state is None or random_state is np.random or isinstance(random_state, np.random.RandomState):
+        return
+    whole = isinstance(random_state, Integral) and not isinstance(random_state, bool)
+    if not (whole and 0 <= int(random_state) < _SEEDS):
+        raise ValueError(
+            f"random_state must be None, a whole number from 0 to {_SEEDS - 1} or a numpy.random.RandomState, "
+            f"not {in_words(random_state)}."
+        )
+
+
+def _check_verbose(verbose) -> None:
+    if not isinstance(verbose, (Integral, np.bool_)):
+        raise ValueError(f"verbose must be 0, or 1 for a progress bar, not {in_words(verbose)}.")
 
 
 def check_whole_number(name: str, value, low: int, high: float = np.inf) -> None:

@@ -10,8 +10,10 @@ from dualboost.frames.numbers import (
     refuse_array,
     unmet_labels,
 )
-from dualboost.frames.tables import Frame, Kind, as_frame
+from dualboost.frames.row_numbers import check_row_numbers
+from dualboost.frames.tables import Frame, Kind, as_frame, is_signalling
 from dualboost.frames.whole_numbers import check_whole_numbers
+from dualboost.frames.words import in_words
 
 __all__ = [
     "REFUSED_DATES",
@@ -21,9 +23,12 @@ __all__ = [
     "as_frame",
     "check_different_names",
     "check_infinity",
+    "check_row_numbers",
     "check_whole_numbers",
     "encode_frame",
     "frame_numbers",
+    "in_words",
+    "is_signalling",
     "refuse_array",
     "unmet_labels",
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
@@ -15,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ArrowFrame", "Frame", "Kind", "PandasFrame", "PolarsFrame", "as_frame", "is_date"]
+__all__ = ["ArrowFrame", "Frame", "Kind", "PandasFrame", "PolarsFrame", "as_frame", "is_date", "is_signalling"]
 
 
 _FEW = 1000  # rows that Python reads sooner than polars plans to
+_RUNS = "run_end_encoded"  # how the name of such an Arrow type begins
+_READERS = {"__dataframe__": "pyarrow.interchange.from_dataframe(X)", "__arrow_c_stream__": "pyarrow.table(X)"}
 
 
 class Kind(Enum):
@@ -36,6 +39,8 @@ class Frame(ABC):
 
     advice: str
     """How a column of text becomes one of categories."""
+    choice: str
+    """What has the columns of a list of names, in their order."""
 
     def __init__(self, table: Any):
         self.table = table
@@ -66,9 +71,17 @@ class Frame(ABC):
     def kind(self, j: int) -> Kind:
         """What column j holds."""
 
-    @abstractmethod
     def numbers(self, j: int) -> np.ndarray:
         """Column j of numbers or truth values as floats; NaN where missing."""
+        try:
+            return self._numbers(j)
+        except OverflowError as error:
+            raise ValueError(
+                f"Column {self.names[j]!r} holds a number that no float can hold: make it smaller, or drop it."
+            ) from error
+
+    @abstractmethod
+    def _numbers(self, j: int) -> np.ndarray: ...
 
     @abstractmethod
     def wholes(self, j: int) -> np.ndarray:
@@ -94,19 +107,32 @@ def as_frame(X: Any) -> Frame | None:
     makers = {"pandas.DataFrame": PandasFrame, "polars.DataFrame": PolarsFrame}
     makers |= {"pyarrow.Table": ArrowFrame, "pyarrow.RecordBatch": ArrowFrame}
     for base in type(X).__mro__:
+        if "interchange" in base.__module__:
+            continue  # of the protocol __dataframe__, whatever its name
         name = f"{base.__module__.partition('.')[0]}.{base.__name__}"
         if name == "polars.LazyFrame":
             raise ValueError("A LazyFrame has no rows yet: give X.collect().")
         maker = makers.get(name)
         if maker is not None:
             return maker(X)
+    _refuse_protocols(X)
     return None
+
+
+def _refuse_protocols(X: Any) -> None:
+    """Of a table that shows its cells by a protocol only, other libraries make a frame."""
+    if hasattr(X, "__array__"):
+        return
+    for protocol, reader in _READERS.items():
+        if hasattr(X, protocol):
+            raise ValueError(f"X is of type {type(X).__name__}, which has {protocol} and no cells: give {reader}.")
 
 
 class PandasFrame(Frame):
     """A pandas DataFrame with columns of any backend."""
 
     advice = '.astype("category")'
+    choice = "X[{}]"
 
     @property
     def plain(self) -> bool:
@@ -135,7 +161,7 @@ class PandasFrame(Frame):
             return Kind.TEXT
         return object_kind(column[column.notna()].tolist()) if dtype.kind == "O" else Kind.OTHER
 
-    def numbers(self, j: int) -> np.ndarray:
+    def _numbers(self, j: int) -> np.ndarray:
         column = self._columns[j]
         if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
             return column.to_numpy()
@@ -152,13 +178,16 @@ class PandasFrame(Frame):
     def floats(self, names: list[str]) -> np.ndarray | None:
         if np.asarray(self.table.columns, dtype=object).tolist() != names:
             return None
-        cells = self.table.to_numpy()
+        try:
+            cells = self.table.to_numpy()
+        except NotImplementedError:  # of columns with run ends
+            return None
         return cells if cells.dtype == np.float64 else None
 
     @cached_property
     def _columns(self) -> list:
         """Asked for one by one, each takes as long as reading a thousand numbers."""
-        return [column for _, column in self.table.items()]
+        return [_readable(column) for _, column in self.table.items()]
 
     @property
     def odd_names(self) -> list[str]:
@@ -171,6 +200,22 @@ class PandasFrame(Frame):
             return arrow_labels(column.array.__arrow_array__())
         cells = (column if type(column.dtype).__name__ == "CategoricalDtype" else column.astype("category")).array
         return cells.categories.tolist(), cells.codes
+
+
+def _readable(column: Any) -> Any:
+    """A column of pandas that can be looked at: without run ends, and nothing in it that no comparison survives."""
+    dtype = column.dtype
+    if hasattr(dtype, "pyarrow_dtype") and str(dtype.pyarrow_dtype).startswith(_RUNS):
+        with suppress(NotImplementedError):  # of text in views, which is refused by its type
+            return type(column)(type(column.array)(without_runs(column.array.__arrow_array__())))
+    if isinstance(dtype, np.dtype) and dtype.kind == "O" and any(is_signalling(cell) for cell in column.array):
+        return type(column)([None if is_signalling(cell) else cell for cell in column.array], dtype=object)
+    return column
+
+
+def is_signalling(cell: Any) -> bool:
+    """Whether it is a decimal that is no number and raises wherever it is met: a missing value too."""
+    return isinstance(cell, Decimal) and cell.is_snan()
 
 
 def object_kind(values: list) -> Kind:
@@ -193,6 +238,7 @@ class PolarsFrame(Frame):
     """A polars DataFrame."""
 
     advice = ".cast(pl.Categorical)"
+    choice = "X[{}]"
 
     @property
     def plain(self) -> bool:
@@ -215,10 +261,10 @@ class PolarsFrame(Frame):
             return object_kind([value for value in self.table.to_series(j).to_list() if value is not None])
         return Kind.DATE if dtype.is_temporal() else Kind.TEXT if name == "String" else Kind.OTHER
 
-    def numbers(self, j: int) -> np.ndarray:
+    def _numbers(self, j: int) -> np.ndarray:
         column = self.table.to_series(j)
         if str(column.dtype) == "Object":
-            return np.array(column.to_list(), dtype=np.float64)
+            return np.array([None if is_signalling(cell) else cell for cell in column.to_list()], dtype=np.float64)
         return column.cast(float).to_numpy()
 
     def floats(self, names: list[str]) -> np.ndarray | None:
@@ -250,6 +296,7 @@ class ArrowFrame(Frame):
     """A pyarrow Table, or one batch of one."""
 
     advice = "pyarrow.compute.dictionary_encode"
+    choice = "X.select({})"
 
     def __init__(self, table: Any):
         from pyarrow import Table
@@ -269,8 +316,12 @@ class ArrowFrame(Frame):
     def kind(self, j: int) -> Kind:
         return arrow_kind(self.table.schema.field(j).type)
 
-    def numbers(self, j: int) -> np.ndarray:
+    def _column(self, j: int) -> Any:
         column = self.table.column(j)
+        return without_runs(column) if str(column.type).startswith(_RUNS) else column
+
+    def _numbers(self, j: int) -> np.ndarray:
+        column = self._column(j)
         if str(column.type) == "null":
             return np.full(len(self), np.nan)
         if str(column.type) == "bool":
@@ -278,13 +329,25 @@ class ArrowFrame(Frame):
         return column.cast("float64", safe=False).to_numpy().astype(np.float64)  # whole numbers may be above 2^53
 
     def wholes(self, j: int) -> np.ndarray:
-        column = self.table.column(j)
+        column = self._column(j)
         if str(column.type).startswith("decimal"):
             return np.array(column.drop_null().to_pylist(), dtype=object)
         return column.drop_null().to_numpy() if str(column.type).lstrip("u").startswith("int") else np.empty(0)
 
     def labels(self, j: int) -> tuple[list, np.ndarray]:
-        return arrow_labels(self.table.column(j))
+        return arrow_labels(self._column(j))
+
+
+def without_runs(column: Any) -> Any:
+    """A run-end-encoded Arrow column in chunks, cell by cell. Arrow's own function does not know categories."""
+    from pyarrow import array, chunked_array
+
+    cells = []
+    for chunk in column.chunks:
+        ends = np.asarray(chunk.run_ends)
+        places = np.searchsorted(ends, np.arange(chunk.offset, chunk.offset + len(chunk)), side="right")
+        cells.append(chunk.values.take(array(places)))
+    return chunked_array(cells, type=column.type.value_type)
 
 
 def arrow_labels(column: Any) -> tuple[list, np.ndarray]:
@@ -304,6 +367,8 @@ def arrow_kind(dtype: Any) -> Kind:
     """What a column of this Arrow type holds."""
     from pyarrow import types
 
+    if types.is_run_end_encoded(dtype):
+        dtype = dtype.value_type
     if types.is_dictionary(dtype):
         return Kind.CATEGORY
     numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dualboost.frames import in_words
 from dualboost.plots.style import PALE, dress, new_figure
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def comparison_figure(comparison) -> Figure:
     >>> len(comparison_figure(runs).axes)
     2
     """
+    if not hasattr(comparison, "traces"):
+        raise ValueError(f"comparison must be what dualboost.compare returned, not {in_words(comparison)}.")
     figure = new_figure(10.0, 4.4)
     left, right = figure.subplots(1, 2, sharey=True)
     for trace, (colour, dash) in zip(comparison.traces, _LOOKS * len(comparison.traces), strict=False):

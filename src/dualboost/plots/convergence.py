@@ -11,7 +11,7 @@ import numpy as np
 
 from dualboost.game import Certificate
 from dualboost.inspection.names import check_model
-from dualboost.plots.style import BOUND, INK, PALE, REACHED, axes_or_new, dress, label, plain_numbers
+from dualboost.plots.style import BOUND, INK, PALE, REACHED, axes_or_new, dress, label, plain_numbers, refuse_more
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,9 +59,10 @@ class ConvergenceDisplay:
     figure_: Figure = field(init=False, repr=False)
 
     @classmethod
-    def from_estimator(cls, model, *, ax: Axes | None = None) -> ConvergenceDisplay:
+    def from_estimator(cls, model, *given, ax: Axes | None = None) -> ConvergenceDisplay:
         """Draw the run of a fitted classifier of two classes, on the axes given or on new ones."""
         check_model(model)
+        refuse_more(given, "the run of the fit: give no X and no y")
         if hasattr(model, "estimators_"):
             raise ValueError("A model of several classes has a run for each: draw those of model.estimators_[k].")
         return cls(model.history_, model.certificate_, model.n_iter_).plot(ax)

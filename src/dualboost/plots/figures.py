@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dualboost.frames import in_words
 from dualboost.inspection import shapes
 from dualboost.plots.convergence import ConvergenceDisplay
 from dualboost.plots.margins import MarginDisplay
@@ -146,9 +148,11 @@ def shape_figure(model, count: int = 6, *, names: Sequence[str] | np.ndarray | N
     >>> len(shape_figure(model, 2, names=data.feature_names).axes)
     2
     """
-    if count < 1:
-        raise ValueError(f"count is a number of features and must be at least 1, not {count!r}.")
+    if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
+        raise ValueError(f"count is a number of features and must be at least 1, not {in_words(count)}.")
     curves, shares = shapes(model), model.feature_importances_
+    if names is not None and len(names) != model.n_features_in_:
+        raise ValueError(f"names must have one for each of the {model.n_features_in_} features, not {len(names)}.")
     top = sorted(curves, key=lambda shape: -shares[shape.feature])[:count]
     if not top:
         why = "looks at features only together" if np.any(shares) else "uses no feature"

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dualboost.frames import check_row_numbers
 from dualboost.game import Certificate
 from dualboost.inspection.names import check_model
 from dualboost.plots.distribution import Distribution
-from dualboost.plots.style import BOUND, CLASSES, INK, REACHED, axes_or_new, dress, label, percent
+from dualboost.plots.style import BOUND, CLASSES, INK, REACHED, axes_or_new, dress, label, percent, refuse_more
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +65,7 @@ class MarginDisplay:
     figure_: Figure = field(init=False, repr=False)
 
     @classmethod
-    def from_estimator(cls, model, *, y=None, sample_weight=None, ax: Axes | None = None) -> MarginDisplay:
+    def from_estimator(cls, model, *given, y=None, sample_weight=None, ax: Axes | None = None) -> MarginDisplay:
         """Draw the margins of a fitted classifier of two classes.
 
         Parameters
@@ -78,6 +79,7 @@ class MarginDisplay:
             Where to draw; new ones by default.
         """
         check_model(model)
+        refuse_more(given, "the margins of the rows that the model was fitted to: give no X, and the labels as y=y")
         if model.margins_.ndim > 1:
             raise ValueError("A model of several classes has margins for each: draw those of model.estimators_[k].")
         if model.certificate_ == model.widest:
@@ -158,6 +160,7 @@ def _row_weights(model, sample_weight) -> np.ndarray:
     present = ~np.isnan(model.margins_)
     if sample_weight is None:
         return present.astype(np.float64)
+    check_row_numbers("sample_weight", sample_weight)
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != present.shape or not np.array_equal(weights > 0, present):
         raise ValueError(f"sample_weight must be that of the fit: {len(present)} numbers, 0 for the rows left out.")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dualboost.frames import as_frame, in_words
 from dualboost.inspection import Shape, shapes
-from dualboost.inspection.names import feature_names
+from dualboost.inspection.names import check_model, feature_names
 from dualboost.plots.style import BOUND, INK, PALE, REACHED, axes_or_new, dress
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ShapeDisplay"]
 
 _LABELS = 12  # categories named along the axis
+_NAMED = 20  # features in a sentence
 _COUNTS = 0.12  # of the height, for the most frequent piece
 
 
@@ -59,13 +61,16 @@ class ShapeDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model, feature: int | str, *, X=None, name: str | None = None, ax: Axes | None = None
+        cls, model, *given, feature: int | str | None = None, X=None, name: str | None = None, ax: Axes | None = None
     ) -> ShapeDisplay:
         """Draw the step function of one feature of a vote on two classes: of any that `dualboost.shapes` has.
 
         Parameters
         ----------
         model : fitted classifier of dualboost
+        *given
+            `feature`, or `feature` and `X` in either order: `(model, feature)`, or as scikit-learn has it
+            `(model, X, feature)`.
         feature : int or str
             The column of X, by its number or its name in the training data frame; one that has a curve.
         X : table, optional
@@ -75,8 +80,8 @@ class ShapeDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new ones by default.
         """
-        if not isinstance(feature, (Integral, str)) or isinstance(feature, bool):
-            raise ValueError(f"feature must be the number or name of one column of X, such as 0, not {feature!r}.")
+        check_model(model)
+        feature, X = _told_apart(given, feature, X)
         found = {shape.name if isinstance(feature, str) else shape.feature: shape for shape in shapes(model, X)}
         if feature not in found:
             raise ValueError(_without_curve(model, feature, list(found)))
@@ -121,13 +126,44 @@ class ShapeDisplay:
         return np.concatenate([[cuts[0] - beyond], cuts, [cuts[-1] + beyond]]), np.append(table, table[-1])
 
 
+def _told_apart(given: tuple, feature, X) -> tuple[Any, Any]:
+    """(the feature, the table or None) of what was given by place and by name."""
+    for value in given:
+        if X is None and _is_table(value):
+            X = value
+        elif feature is None and not _is_table(value):
+            feature = value
+        else:
+            raise ValueError("Give one feature, and besides it at most one table X, whose rows are counted.")
+    if feature is None and X is not None:
+        raise ValueError(
+            "Say which feature to draw, by its number or name, such as feature=0: of X the rows are only counted."
+        )
+    if not isinstance(feature, (Integral, str)) or isinstance(feature, bool):
+        raise ValueError(f"feature must be the number or name of one column of X, such as 0, not {in_words(feature)}.")
+    return feature, X
+
+
+def _is_table(value) -> bool:
+    """Whether it has rows and columns."""
+    try:
+        return as_frame(value) is not None or np.ndim(value) == 2
+    except ValueError:  # lists of different lengths
+        return False
+
+
 def _without_curve(model, feature: int | str, found: list) -> str:
     """Why this feature has none."""
     names = feature_names(model) if isinstance(feature, str) else range(model.n_features_in_)
     used = [names[j] for j in np.flatnonzero(model.feature_importances_)]
     if feature not in used:
-        return f"The model does not use feature {feature!r}; its features are {used}."
+        return f"The model does not use feature {in_words(feature)}; its features are {_some(used)}."
     return (
         f"The model looks at feature {feature!r} only together with others, which is no curve: ask pairs or explain"
-        + (f", or draw one of {found}." if found else ".")
+        + (f", or draw one of {_some(found)}." if found else ".")
     )
+
+
+def _some(features: list) -> str:
+    """As a list, of which a sentence can hold so many."""
+    return repr(features) if len(features) <= _NAMED else f"{repr(features[:_NAMED])[:-1]}, ...]"

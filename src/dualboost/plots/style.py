@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dualboost.frames import in_words
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-__all__ = ["axes_or_new", "dress", "label", "new_figure", "percent", "plain_numbers", "require_matplotlib"]
+__all__ = [
+    "axes_or_new",
+    "dress",
+    "label",
+    "new_figure",
+    "percent",
+    "plain_numbers",
+    "refuse_more",
+    "require_matplotlib",
+]
 
 # Okabe & Ito's colours: told apart by every kind of colour vision. Dashes repeat the difference for print in grey.
 REACHED, BOUND = "#0072B2", "#D55E00"
@@ -27,11 +38,21 @@ def new_figure(width: float, height: float) -> Figure:
 
 def axes_or_new(ax: Axes | None) -> Axes:
     require_matplotlib()
+    from matplotlib.axes import Axes
+
+    if ax is not None and not isinstance(ax, Axes):
+        raise ValueError(f"ax must be Axes of matplotlib, such as matplotlib.pyplot.subplots()[1], not {in_words(ax)}.")
     if ax is not None:
         return ax
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=(5.5, 4.6), layout="constrained")[1]
+
+
+def refuse_more(given: tuple, what: str) -> None:
+    """Refuse a table or labels where scikit-learn's displays have them: `what` is drawn says that none is needed."""
+    if given:
+        raise ValueError(f"This draws {what}.")
 
 
 def require_matplotlib() -> None:

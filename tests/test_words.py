@@ -120,6 +120,13 @@ def test_few_rows_are_told_by_the_same_bits(rows):
     assert scores.scores(X).tobytes() == scores.scores(sp.csr_array(X)).tobytes()
 
 
+@pytest.mark.parametrize("level", [-1.0, np.nan])
+def test_a_vote_has_no_levels_that_absent_words_exceed(level):
+    """As a forged file might: sparse rows list none of these words."""
+    with pytest.raises(ValueError, match="levels of words must not be negative"):
+        WordScores(0.0, np.array([0.0, level]), np.ones((2, 3)))
+
+
 def test_words_need_labels():
     with pytest.raises(ValueError, match=r"^Words need labels: .*\.$"):
         Words().bind(np.eye(2), None, Rows.of(2))

@@ -177,9 +177,14 @@ Model checked_model(int64_t n_features, const Ints &features, const Longs &cut_s
     require(static_cast<int64_t>(tables.shape(0)) == n_cuts + used,
             "tables must have one entry more than cuts for each feature.");
     require(static_cast<int64_t>(missing.shape(0)) == used, "missing must have one entry for each feature.");
-    for (int64_t u = 0; u < used; ++u)
+    bool ascend = true;
+    for (int64_t u = 0; u < used; ++u) {
         require(features.data()[u] >= 0 && features.data()[u] < n_features,
                 "A feature number of the model is out of range.");
+        for (int64_t k = start[u]; k < start[u + 1]; ++k)  // a NaN does not
+            ascend &= cuts.data()[k] == cuts.data()[k] && (k == start[u] || cuts.data()[k - 1] < cuts.data()[k]);
+    }
+    require(ascend, "The cuts of a feature must ascend.");
     return {used, features.data(), start, cuts.data(), tables.data(), missing.data(), base};
 }
 

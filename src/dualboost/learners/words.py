@@ -184,6 +184,8 @@ class WordScores(Predictor):
     def __post_init__(self):
         if self.weights.ndim != 2 or self.levels.shape != self.weights.shape[:1] or not len(self.levels):
             raise ValueError("the weights of words need one row for each level")
+        if not np.all(self.levels >= 0):  # of counts, of which only those above 0 are listed
+            raise ValueError("the levels of words must not be negative")
 
     @classmethod
     def of(cls, levels: np.ndarray, full: np.ndarray) -> WordScores:

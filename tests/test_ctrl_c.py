@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -235,6 +236,19 @@ class TestBetweenRuns:
         press(monkeypatch, importlib.import_module("dualboost.solve"), "finish", 1)
         model = AdaBoostClassifier(n_estimators=20).fit(X, Y)
         assert np.array_equal(model.decision_function(X), whole.decision_function(X)) and "interrupted" in model.status_
+
+    @pytest.mark.parametrize("place, name", [(zipfile, "_get_compressor"), (os, "fsync"), (os, "replace")])
+    @pytest.mark.parametrize("call", [1, 4])
+    def test_a_checkpoint_that_is_broken_off_does_not_lose_the_run(self, monkeypatch, tmp_path, place, name, call):
+        """Wherever its file is by then; the same fit takes it up."""
+        training = Training(checkpoint=str(tmp_path / "run"), checkpoint_seconds=0)
+        whole = AdaBoostClassifier(n_estimators=90, training=training).fit(X, Y)
+        calls = press(monkeypatch, place, name, call)
+        model = AdaBoostClassifier(n_estimators=90, training=training).fit(X, Y)
+        assert "interrupted" in model.status_ and 4 <= model.n_iter_ < 90 and len(calls) > call
+        assert [path.name for path in tmp_path.iterdir()] == ["run"]
+        again = AdaBoostClassifier(n_estimators=90, training=training).fit(X, Y)
+        assert np.array_equal(again.decision_function(X), whole.decision_function(X)) and not list(tmp_path.iterdir())
 
 
 def test_handlers_of_others_and_other_threads_are_left_alone():

@@ -29,7 +29,8 @@ from dualboost import (
     save_model,
 )
 from dualboost.boosters import Corrective
-from dualboost.files.model import _PREDICTORS, _VERSION, MODELS, _public
+from dualboost.files.fields import PREDICTORS
+from dualboost.files.model import _VERSION, MODELS, _public
 from dualboost.learners import LeafTrees, Learner, Stumps, Trees, Union
 from dualboost.storage.container import DamagedFile, _digest, read
 from dualboost.storage.records import decode, encode
@@ -579,6 +580,36 @@ def test_a_full_disk_leaves_the_old_file(path, model, monkeypatch):
     assert os.listdir(path.parent) == [path.name]
 
 
+class Ends:
+    """A call that Ctrl-C, or the end of memory, breaks off: at once, or when it is done."""
+
+    def __init__(self, call, error: type[BaseException], afterwards: bool):
+        self.call, self.error, self.afterwards, self.called = call, error, afterwards, 0
+
+    def __call__(self, *given):
+        self.called += 1
+        if self.afterwards:
+            self.call(*given)
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize(
+    "place, afterwards",
+    [((zipfile, "_get_compressor"), False), ((os, "fsync"), False), ((os, "replace"), False), ((os, "replace"), True)],
+)
+def test_what_breaks_a_file_off_comes_out_as_it_is(path, monkeypatch, place, afterwards, error):
+    """And there is the old file, or the new one, and nothing else."""
+    before, other = path.read_bytes(), MarginBoostClassifier(nu=0.5, max_iter=3).fit(X, Y)
+    broken = Ends(getattr(*place), error, afterwards)
+    with monkeypatch.context() as patch:
+        patch.setattr(*place, broken)
+        with pytest.raises(error):
+            save_model(other, path)
+    assert broken.called == 1 and os.listdir(path.parent) == [path.name]
+    assert (path.read_bytes() == before) != afterwards and load_model(path).n_iter_
+
+
 def test_what_cannot_be_kept_is_refused_before_writing(tmp_path, model):
     with pytest.raises(ValueError, match="classifiers of dualboost"):
         save_model(LogisticRegression().fit(X[:, :1] > 0, Y), tmp_path / "m")
@@ -613,6 +644,10 @@ def test_trees_whose_paths_meet_are_refused(forged, tmp_path):
         missing_right=np.zeros(4, dtype=np.uint8), left=left, right=right, roots=np.zeros(1, dtype=np.int64),
         weight=np.ones(1),
     )  # fmt: skip
+    if forged == "nobody":
+        with pytest.raises(ValueError, match=r"^model.predictor_ holds no trees"):
+            save_model(model, tmp_path / "m")
+        return
     save_model(model, tmp_path / "m")
     with pytest.raises(DamagedFile, match=r"A node of a tree (is the child of two|points outside of it)"):
         load_model(tmp_path / "m")
@@ -650,6 +685,6 @@ def test_every_kind_of_model_has_a_golden_file(version):
     learners = {
         kind.__name__ for kind in _public(dualboost.learners) if is_dataclass(kind) and issubclass(kind, Learner)
     }
-    needed = {*MODELS, *learners, "Sigmoid", "Softmax", "Steps", *(kind.__name__ for kind in _PREDICTORS)}
+    needed = {*MODELS, *learners, "Sigmoid", "Softmax", "Steps", *(kind.__name__ for kind in PREDICTORS)}
     assert {name for name in needed if SINCE.get(name, 0) <= version} <= set().union(*found)
     assert list(GOLDEN.glob("*-1.dualboost"))

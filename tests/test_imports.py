@@ -11,7 +11,8 @@ import dualboost
 
 ROOT = Path(dualboost.__file__).parent
 LEVELS = [
-    {"kernels", "rows", "errors", "labels", "cutting", "one_thread", "products", "fingerprints"},
+    {"kernels", "rows", "errors", "labels", "cutting", "one_thread", "products", "sparse_tables"},
+    {"fingerprints"},
     {"data", "frames", "copies"},
     {"sets"},
     {"losses", "learners"},

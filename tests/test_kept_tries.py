@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from dualboost import LogisticDifferenceClassifier, LogisticMixtureClassifier, Training
+from dualboost.estimators.kept_tries import KeptTries
 from dualboost.learners import Stumps, Trees
 from dualboost.storage.container import DamagedFile
 from test_faults_runs import FORK, in_a_child
@@ -126,3 +127,13 @@ def test_scores_of_rows_never_seen_agree_too(tmp_path):
         fitted("difference", replace(training, callbacks=(crash_in_try(2),)))
     taken_up = fitted("difference", training)
     np.testing.assert_array_equal(taken_up.decision_function(new), fitted("difference", None).decision_function(new))
+
+
+def test_ctrl_c_while_a_try_is_kept_loses_nothing(tmp_path, monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KeptTries, "keep", pressed)
+    with pytest.warns(UserWarning, match="Ctrl-C"):
+        model = fitted("mixture", Training(checkpoint=str(tmp_path / "run"), checkpoint_seconds=0))
+    assert "interrupted" in model.status_ and model.score(X, Y) > 0.8

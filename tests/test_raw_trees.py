@@ -146,7 +146,7 @@ def test_trees_in_a_row_are_added_up():
 
 @pytest.mark.parametrize("rows", [1, 7, 300])
 def test_sparse_rows_are_written_out_in_pieces(rows, monkeypatch):
-    monkeypatch.setattr("dualboost.learners.sparse_rows._CELLS", 40)
+    monkeypatch.setattr("dualboost.sparse_tables._CELLS", 40)
     rng = np.random.default_rng(0)
     X = rng.poisson(0.5, (rows, 9)).astype(float)
     model = DecisionTreeClassifier(random_state=0).fit(rng.poisson(0.5, (200, 6)), rng.integers(0, 2, 200))

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -451,6 +452,23 @@ def test_what_cannot_be_kept_is_refused_before_computing(tmp_path):
         LogisticMixtureClassifier(training=training).fit(X, Y)
 
 
+def test_a_checkpoint_that_finds_no_memory_costs_a_warning(tmp_path, monkeypatch):
+    training = Training(checkpoint=str(tmp_path / "run"), checkpoint_seconds=0)
+    whole, compressor, calls = AdaBoostClassifier(n_estimators=40).fit(X, Y), zipfile._get_compressor, []
+
+    def full(*given):
+        calls.append(given)
+        if len(calls) == 5:
+            raise MemoryError
+        return compressor(*given)
+
+    monkeypatch.setattr(zipfile, "_get_compressor", full)
+    with pytest.warns(RuntimeWarning, match=r"could not be written \(there is no memory left\): the run goes on"):
+        model = AdaBoostClassifier(n_estimators=40, training=training).fit(X, Y)
+    np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-12)
+    assert model.n_iter_ == 40 and len(calls) > 5 and not list(tmp_path.iterdir())
+
+
 def test_a_run_stopped_by_the_clock_can_go_on(tmp_path):
     path = tmp_path / "run"
     training = Training(seconds=0.3, checkpoint=str(path))
@@ -546,6 +564,35 @@ def test_clones_call_the_same_callbacks():
     assert log.rounds == [1, 2, 3, 4]
 
 
+@every_classifier
+def test_callbacks_that_are_taken_off_keep_no_model_out_of_a_file(model, tmp_path):
+    """Nor do those of the parts: each class has a model of its own."""
+    several, three = X[:90], np.arange(90) % 3
+    training = Training(callbacks=(lambda state: None,))
+    for labels in (Y[:90], three):
+        fitted = with_rounds(model, 5).set_params(training=training).fit(several, labels)
+        assert fitted.training is clone(fitted).training is training
+        with pytest.raises(ValueError, match=r"model.training.callbacks.0 holds a function"):
+            save_model(fitted, tmp_path / "m")
+        save_model(fitted.set_params(training=None), tmp_path / "m")
+        again = load_model(tmp_path / "m")
+        np.testing.assert_array_equal(again.decision_function(X), fitted.decision_function(X))
+
+
+def test_parts_of_several_classes_are_watched_and_warm(tmp_path):
+    """They have no training of their own, and what the whole is given holds for each."""
+    data, target = load_iris(return_X_y=True)
+    target = (target + (np.arange(150) % 9 == 0)) % 3
+    log = Log()
+    training = Training(callbacks=(log.note,), checkpoint=str(tmp_path / "run"))
+    model = AdaBoostClassifier(n_estimators=20, warm_start=True, training=training).fit(data, target)
+    assert [part.training for part in model.estimators_] == [None] * 3 and len(log.rounds) == 60
+    model.set_params(n_estimators=40).fit(data, target)
+    assert log.rounds[60:] == 3 * list(range(17, 41))
+    whole = AdaBoostClassifier(n_estimators=40, warm_start=True, training=training).fit(data, target)
+    np.testing.assert_array_equal(model.decision_function(data), whole.decision_function(data))
+
+
 def test_training_is_a_parameter_like_any_other():
     training = Training(seconds=5)
     model = AdaBoostClassifier(training=training)
@@ -632,6 +679,102 @@ def test_probabilities_of_every_round_sum_to_one():
     monitor = scoring(scoring=lambda fitted, X, y: {"off": float(abs(fitted.predict_proba(X).sum(axis=1) - 1).max())})
     MarginBoostClassifier(0.3, multiclass="pairs", max_iter=4).set_callbacks(monitor).fit(several, three)
     assert max(of_rounds(monitor, "off")) < 1e-12
+
+
+class Looks:
+    """scikit-learn's protocol: looks at the table and at the model after every round."""
+
+    def __init__(self, look):
+        self.look, self.names = look, []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, *, X, y):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator):
+        if fitted_estimator is not None:
+            self.names.append(context.task_name)
+            self.look(fitted_estimator, X, y)
+
+
+@every_classifier
+def test_the_model_of_every_round_can_be_saved(model, tmp_path):
+    pytest.importorskip("sklearn.callback")
+    scores = []
+
+    def save(fitted, table, y) -> None:
+        save_model(fitted.set_params(training=None), tmp_path / "m")
+        scores.append((load_model(tmp_path / "m").decision_function(X), fitted.decision_function(table)))
+
+    looks = Looks(save)
+    whole = with_rounds(model, 6).set_callbacks(looks).fit(X, Y)
+    assert looks.names == ["round"] * whole.n_iter_ + ["fit"]
+    for again, wanted in scores:
+        np.testing.assert_array_equal(again, wanted)
+    three = with_rounds(model, 3).set_callbacks(Looks(save)).fit(X, np.arange(len(X)) % 3)
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), three.predict(X))
+
+
+def arrays_of(value, seen: set[int]):
+    """All arrays that can be reached from here by way of our own classes."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        yield value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    if sp.issparse(value) or type(value).__module__.startswith("dualboost"):
+        parts = vars(value).values()
+    for part in parts:
+        yield from arrays_of(part, seen)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix])
+@every_classifier
+def test_callbacks_of_scikit_learn_cannot_change_the_run(model, form):
+    """In place, that is: not the table of the caller, nor the finished model, nor the one of a class."""
+    pytest.importorskip("sklearn.callback")
+    table, seen = form(np.maximum(np.round(X), 0)), []
+
+    def write(fitted, rows, y) -> None:
+        attributes = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+        found = [array for array in arrays_of([rows, y, attributes], set()) if array.size]
+        seen.append(len(found))
+        for array in found:
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = array.flat[0]
+        assert fitted.predict(rows).shape == y.shape
+
+    given = table.copy()
+    for labels in (Y, np.arange(len(X)) % 3):
+        short = with_rounds(model, 5)
+        if hasattr(short, "random_state"):
+            short.set_params(random_state=0)
+        watched = clone(short).set_callbacks(Looks(lambda *seen: None)).fit(table, labels)
+        fitted = clone(short).set_callbacks(Looks(write)).fit(given, labels)
+        np.testing.assert_array_equal(fitted.decision_function(table), watched.decision_function(table))
+        assert abs(given - table).max() == 0 and min(seen) > 3
+        assert all(array.flags.writeable for array in (fitted.margins_, fitted.classes_))
+
+
+def test_callbacks_of_scikit_learn_see_the_table_itself():
+    """No copy of it is made, and it can be read like any other."""
+    pytest.importorskip("sklearn.callback")
+    shared = []
+
+    def look(fitted, rows, y) -> None:
+        shared.append(np.shares_memory(rows, X) and not rows.flags.writeable)
+        with pytest.raises(ValueError, match="read-only"):
+            rows.sort(axis=0)
+        assert AdaBoostClassifier(n_estimators=2).fit(rows, y).n_iter_ == 2
+
+    AdaBoostClassifier(n_estimators=3).set_callbacks(Looks(look)).fit(X, Y)
+    assert shared == [True] * 4 and X.flags.writeable
 
 
 def test_every_class_stays_in_training():

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualboost import kernels
+from dualboost.sparse_tables import summed_up
 
 MISSING = 255
 MOST_THREADS = 1 << 16
@@ -284,10 +285,7 @@ def _compressed_columns(X: Any) -> _Columns:
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, rows and columns, not {X.ndim}.")
     _check_shape(X.shape)
-    columns = X.tocsc()
-    if not columns.has_canonical_format:
-        columns = columns.copy()
-        columns.sum_duplicates()
+    columns = summed_up(X.tocsc())
     return _Columns(
         n_rows=X.shape[0],
         start=np.ascontiguousarray(columns.indptr, dtype=np.int64),

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from dualboost.sparse_tables import summed_up
+
 __all__ = ["contents", "count_distinct", "fingerprints"]
 
 _CELLS = 1 << 14  # hashed at once: they stay in the cache
@@ -35,8 +37,7 @@ def _summed(X, random: np.random.RandomState, code: Callable[[np.ndarray], np.nd
     """For each row the sum of the codes of its values, each times its column's factor; the code of 0 is 0."""
     factors = random.randint(0, 2**63, size=X.shape[1], dtype=np.int64).astype(np.uint64) * np.uint64(2) + np.uint64(1)
     if sp.issparse(X):
-        table = sp.csr_array(X)
-        table.sum_duplicates()
+        table = summed_up(sp.csr_array(X))
         # take, for an index of 32-bit numbers ends the process of numpy where memory runs out.
         terms = code(table.data) * factors.take(table.indices)
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])

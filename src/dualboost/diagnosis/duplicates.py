@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dualboost.sparse_tables import without_zeros
+
 __all__ = ["Duplicates"]
 
 
@@ -32,10 +34,8 @@ class Duplicates:
     @classmethod
     def in_matrix(cls, A) -> Duplicates:
         """The label of a row is the sign of its first entry: what is left is the instance."""
-        A = sp.csr_array(A) if sp.issparse(A) else A
         if sp.issparse(A):
-            A.sum_duplicates()
-            A.eliminate_zeros()
+            A = without_zeros(A)
             first = np.where(np.diff(A.indptr) > 0, np.append(A.data, 0.0)[A.indptr[:-1]], 0.0)
         else:
             first = np.take_along_axis(A, np.argmax(A != 0, axis=1)[:, None], axis=1)[:, 0]
@@ -54,9 +54,7 @@ class Duplicates:
 def _numbered(X) -> np.ndarray:
     """Equal rows get equal numbers; NaN equals NaN."""
     if sp.issparse(X):
-        X = sp.csr_array(X)
-        X.sum_duplicates()
-        X.eliminate_zeros()
+        X = without_zeros(X)
         keys = [_key(X, i) for i in range(X.shape[0])]
         numbers: dict[tuple[bytes, bytes], int] = {}
         return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)

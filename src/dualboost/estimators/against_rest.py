@@ -74,6 +74,7 @@ class _Turns:
     def _introduce(self, model: BoostedClassifier) -> None:
         """A part can be looked at on its own."""
         whole = self._whole
+        model.training = None  # the data has it; and callbacks in a part would keep the whole out of a model file
         model.n_features_in_, model.classes_ = whole.n_features_in_, np.array([0, 1])
         model.categories_, model.column_names_ = whole.categories_, whole.column_names_
         if hasattr(whole, "feature_names_in_"):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from dualboost.frames import REFUSED_DATES, is_signalling
 from dualboost.learners.base import ChecksSparse
+from dualboost.sparse_tables import summed_up
 
 __all__ = ["INPUT", "validated"]
 
@@ -42,7 +43,8 @@ def validated(estimator, X, y="no_validation", reset: bool = True):
     if np.ma.isMaskedArray(X):
         X = np.ma.filled(X.astype(np.float64 if kind in "biuf" else object), np.nan)
     try:
-        return validate_data(estimator, X, y=y, reset=reset, **INPUT)
+        found = validate_data(estimator, X, y=y, reset=reset, **INPUT)
+        return (summed_up(found[0]), *found[1:]) if isinstance(found, tuple) else summed_up(found)
     except TypeError as error:
         return validated(estimator, _with_nan(X, error), y=y, reset=reset)
     except OverflowError as error:

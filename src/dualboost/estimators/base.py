@@ -91,7 +91,6 @@ class BoostedClassifier(Player, CallbackSupport, ClassifierMixin, NestedParamete
     """Whether its loss gives probabilities where none are learned."""
     widest: ClassVar[Certificate] = Certificate(-np.inf, np.inf)
     """What is true of every vote."""
-    NOT_IN_FILES = ("_skl_callbacks", "_unfinished", "_reads_codes")
 
     @abstractmethod
     def _check_parameters(self) -> None:

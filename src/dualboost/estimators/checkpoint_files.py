@@ -41,11 +41,12 @@ def read_checkpoint(path: str, kind: tuple[str, int]) -> tuple[dict[str, Any], d
 
 
 def write_checkpoint(path: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bool:
-    """Whether it was written: a full disk is no reason to lose the run."""
+    """Whether it was written: a full disk or memory is no reason to lose the run."""
     try:
         write(path, header, arrays, effort=1)
-    except OSError as error:
-        words = f"The checkpoint {path!r} could not be written ({error.strerror}): the run goes on without."
+    except (OSError, MemoryError) as error:
+        reason = "there is no memory left" if isinstance(error, MemoryError) else error.strerror
+        words = f"The checkpoint {path!r} could not be written ({reason}): the run goes on without."
         warnings.warn(words, RuntimeWarning, stacklevel=2)
         return False
     return True

@@ -20,8 +20,8 @@ from dualboost.learners import Answer, Matrix, Oracle, Predictor
 from dualboost.learners.base import ChecksSparse
 from dualboost.learners.leaf_scores import LeafScores
 from dualboost.learners.raw_trees import RawTree, places_among
-from dualboost.learners.sparse_rows import written_out
 from dualboost.rows import Rows
+from dualboost.sparse_tables import written_out
 
 __all__ = ["FittedMembers", "Members", "ReadTrees", "booster_of", "members_of"]
 

@@ -185,7 +185,11 @@ class Trials:
         if self._kept.holds(number):
             return self._kept.taken_up(number, fits_to(self.data, self.rows, self.bags, parts), parts)
         trial = try_out(self.data, self.rows, self.bags, parts, self.settings.max_iter, self._draw(number))
-        self._kept.keep(trial)
+        try:
+            self._kept.keep(trial)
+        except KeyboardInterrupt:  # the try is done, whatever becomes of its file
+            control.clock.interrupt()
+            trial = replace(trial, cut=INTERRUPTED)
         if trial.cut and (control.clock.hurried or control.clock.reason()):
             control.broken_off.add(control.part)
         return trial

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import is_dataclass
 from types import ModuleType
 from typing import Any
@@ -19,23 +19,15 @@ import dualboost.estimators
 import dualboost.learners
 import dualboost.losses
 import dualboost.sets
-from dualboost.estimators.bagging import Average
 from dualboost.estimators.base import BoostedClassifier
 from dualboost.estimators.calibration import Sigmoid, Softmax, Steps
 from dualboost.estimators.inside import way_in
 from dualboost.estimators.members import FittedMembers, ReadTrees
 from dualboost.estimators.training import Training
+from dualboost.files.fields import FITTED, PREDICTORS, check_fields, check_known
 from dualboost.game import Certificate
-from dualboost.learners.class_stumps import ClassScores
-from dualboost.learners.leaf_scores import LeafScores
-from dualboost.learners.matrix import MatrixScores
 from dualboost.learners.nzdd import Conjunctions, Intervals, Paths, Thresholds
-from dualboost.learners.nzdd.boxes import BoxScores
 from dualboost.learners.raw_trees import RawTree
-from dualboost.learners.stumps import StumpScores
-from dualboost.learners.tree_scores import TreeScores
-from dualboost.learners.union import SumScores
-from dualboost.learners.words import WordScores
 from dualboost.storage.container import DamagedFile, read, write
 from dualboost.storage.records import decode, encode
 from dualboost.storage.state import BROKEN
@@ -43,17 +35,6 @@ from dualboost.storage.state import BROKEN
 __all__ = ["load_model", "load_notes", "save_model"]
 
 _FORMAT, _VERSION = "dualboost model", 3
-_PREDICTORS = (
-    StumpScores,
-    MatrixScores,
-    TreeScores,
-    BoxScores,
-    LeafScores,
-    SumScores,
-    WordScores,
-    ClassScores,
-    Average,
-)
 _RULES = (Conjunctions, Intervals, Paths, Thresholds)
 
 
@@ -69,7 +50,8 @@ _RECORDS = (
     *(FittedMembers, ReadTrees, RawTree),  # what reweight was given
 )
 MODELS = {kind.__name__: kind for kind in _public(dualboost.estimators) if issubclass(kind, BoostedClassifier)}
-TYPES: dict[str, type] = {**MODELS, **{kind.__name__: kind for kind in (*_RECORDS, *_PREDICTORS)}}
+_MAY_SET: dict[type, Collection[str]] = dict.fromkeys(MODELS.values(), FITTED.keys())
+TYPES: dict[str, type] = {**MODELS, **{kind.__name__: kind for kind in (*_RECORDS, *PREDICTORS)}}
 
 
 def save_model(model: BoostedClassifier, path: str | os.PathLike, *, notes: dict[str, Any] | None = None) -> None:
@@ -98,10 +80,13 @@ def save_model(model: BoostedClassifier, path: str | os.PathLike, *, notes: dict
             f"save_model keeps fitted classifiers of dualboost, not {type(model).__name__}{way_in(model)}."
         )
     check_is_fitted(model)
+    check_known(model, "model")
     _check_notes(notes)
     arrays: dict[str, np.ndarray] = {}
+    code = encode(model, arrays, TYPES, "model")
+    check_fields(model, "model")  # what could not be read again is not written
     header = {"format": _FORMAT, "version": _VERSION, "made_with": dualboost.__version__, "notes": notes or {}}
-    write(path, {**header, "model": encode(model, arrays, TYPES, "model")}, arrays)
+    write(path, {**header, "model": code}, arrays)
 
 
 def _check_notes(notes: Any) -> None:
@@ -142,7 +127,7 @@ def load_model(path: str | os.PathLike, *, max_bytes: int = 1 << 30) -> BoostedC
     header, arrays = read(path, max_bytes)
     _check_version(header, path)
     try:
-        model = decode(header["model"], arrays, TYPES, max_bytes)
+        model = decode(header["model"], arrays, TYPES, max_bytes, _MAY_SET)
         _check(model, max_bytes)
     except BROKEN as error:
         raise DamagedFile(f"{path} does not hold a model of this version: {error}.") from error
@@ -190,25 +175,32 @@ def _check_version(header: dict[str, Any], path) -> None:
 
 def _check(model: BoostedClassifier, max_bytes: int) -> None:
     """A fitted classifier whose tables the kernels accept, and that has an answer for a row."""
-    if type(model) not in MODELS.values() or not _are_labels(model.classes_):
+    if type(model) not in MODELS.values():
         raise ValueError("it is no classifier")
+    check_fields(model, "model")
     parts = getattr(model, "estimators_", [model])
     if len(parts) not in (1, len(model.classes_)):
         raise ValueError("it does not have a model for each class")
-    if any(not isinstance(vote, _PREDICTORS) for part in parts for vote in (part.predictor_, *_members(part))):
-        raise ValueError("its predictor is of an unknown kind")
+    for part in (model, *parts):
+        _check_columns(part, model.n_features_in_)
+        _check_stages(part)
     if 8 * model.n_features_in_ > max_bytes:
         raise ValueError(f"a row of {model.n_features_in_:,} features takes more than max_bytes")
     _check_answer(model, np.zeros((1, model.n_features_in_)))
 
 
-def _members(model: BoostedClassifier) -> list[Any]:
-    """The hypotheses of its rounds, where it keeps them."""
-    return getattr(model, "members_", [])
+def _check_columns(model: BoostedClassifier, count: int) -> None:
+    """Every part of a model is about the same columns, and has a name for each or for none."""
+    listed = [len(getattr(model, name, ())) for name in ("column_names_", "feature_names_in_")]
+    if model.n_features_in_ != count or not {0, count}.issuperset(listed):
+        raise ValueError(f"its parts are not about the same {count:,} columns")
 
 
-def _are_labels(classes: Any) -> bool:
-    return isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2
+def _check_stages(model: BoostedClassifier) -> None:
+    """Each of its rounds has a hypothesis and a step, where it keeps them."""
+    stages, steps, members = (getattr(model, name, ()) for name in ("stages_", "steps_", "members_"))
+    if len(stages) != len(steps) or np.any((np.asarray(stages) < 0) | (np.asarray(stages) >= len(members))):
+        raise ValueError("its rounds do not fit its hypotheses")
 
 
 def _check_answer(model: BoostedClassifier, row: np.ndarray) -> None:

@@ -15,7 +15,7 @@ from dualboost.data import MASK_BYTES, Bins
 from dualboost.learners.base import Predictor
 from dualboost.learners.named_columns import HoldsCategories, NamedColumns
 from dualboost.learners.raw_trees import RawTree, places_among
-from dualboost.learners.sparse_rows import written_out
+from dualboost.sparse_tables import written_out
 
 __all__ = ["BY_MASK", "LeafScores", "LeafTree"]
 

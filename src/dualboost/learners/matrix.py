@@ -15,6 +15,7 @@ from dualboost.learners.base import Hypothesis, Learner, Predictor
 from dualboost.learners.columns import ColumnOracle
 from dualboost.one_thread import one_thread
 from dualboost.rows import Rows, refuse_masked
+from dualboost.sparse_tables import summed_up
 
 __all__ = ["Matrix", "MatrixOracle", "MatrixScores"]
 
@@ -70,7 +71,7 @@ def _checked(X):
         raise ValueError(f"The margin matrix must have rows and columns; its shape is {A.shape}.")
     if not np.all(np.isfinite(A.data if sp.issparse(A) else A)):
         raise ValueError(_NOT_FINITE)
-    return A
+    return summed_up(A)
 
 
 class MatrixOracle(ColumnOracle):

@@ -24,6 +24,7 @@ from dualboost.learners.stump_index import StumpIndex
 from dualboost.learners.stump_tally import Stump, code_sums, listed_stumps, stored_columns, tally_stumps
 from dualboost.products import times
 from dualboost.rows import Rows
+from dualboost.sparse_tables import summed_up
 
 __all__ = ["StumpOracle", "StumpScores", "Stumps"]
 
@@ -309,8 +310,7 @@ class StumpScores(Predictor):
         out = np.empty(X.shape[0])
         tables = (self.features, self.cut_start, self.cuts, self.tables, self.missing, self.base)
         if sp.issparse(X):
-            X = sp.csr_array(X)
-            X.sum_duplicates()
+            X = summed_up(sp.csr_array(X))
             kernels.predict_sparse(X.shape[1], X.indptr, X.indices, X.data, *tables, out, threads)
         else:
             kernels.predict_dense(X, *tables, out, threads)

@@ -16,6 +16,7 @@ from dualboost.data import MASK_BYTES, Bins
 from dualboost.learners.base import Predictor
 from dualboost.learners.categories import Categories
 from dualboost.learners.named_columns import HoldsCategories, NamedColumns, flattened
+from dualboost.sparse_tables import summed_up
 
 __all__ = ["Tree", "TreeScores", "as_arrays", "as_trees"]
 
@@ -133,8 +134,7 @@ class TreeScores(HoldsCategories, Predictor):
     def scores(self, X, threads: int = 1) -> np.ndarray:
         out = np.empty(X.shape[0])
         if sp.issparse(X):
-            X = sp.csr_array(X)
-            X.sum_duplicates()
+            X = summed_up(sp.csr_array(X))
             self._prepared.sparse(X.shape[1], X.indptr, X.indices, X.data, out, threads)
         else:
             self._prepared.dense(X, out, threads)

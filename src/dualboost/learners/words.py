@@ -21,6 +21,7 @@ from dualboost.learners.categories import checked_columns
 from dualboost.learners.columns import ColumnOracle
 from dualboost.learners.matrix import MatrixOracle
 from dualboost.rows import Rows
+from dualboost.sparse_tables import summed_up
 
 __all__ = ["WordScores", "Words"]
 
@@ -73,7 +74,7 @@ class Words(SkipsColumns):
         """Column 0 is the constant; then come all words at the lowest level, at the next, ...; then their absences."""
         if y is None:
             raise ValueError("Words need labels: bind(X, y, rows) with a y of +1 and -1.")
-        counts = _counts(sp.csc_array(X))
+        counts = summed_up(sp.csc_array(X))
         counts = _emptied(counts, self.without) if self.without else counts
         constant = sp.csc_array(np.ones((counts.shape[0], 1)))
         table = sp.csc_array(sp.hstack([constant, *(_above(counts, level) for level in self.levels)], format="csc"))
@@ -152,14 +153,6 @@ def _emptied(counts, columns: tuple[int, ...]):
     return kept
 
 
-def _counts(counts):
-    """Compressed counts, each cell once."""
-    if not counts.has_canonical_format:
-        counts = counts.copy()
-        counts.sum_duplicates()
-    return counts
-
-
 def _above(counts, level: float):
     """1 where a count is above the level, nothing elsewhere."""
     present = counts.copy()
@@ -196,7 +189,7 @@ class WordScores(Predictor):
         votes = list(zip(self.levels, self.weights, strict=True))
         if isinstance(X, np.ndarray) and len(X) <= _FEW:
             return self.base + np.sum([[_spoken(row > level, w) for row in X] for level, w in votes], axis=0)
-        counts = _counts(sp.csr_array(X))
+        counts = summed_up(sp.csr_array(X))
         return self.base + np.sum([_above(counts, level) @ w for level, w in votes], axis=0)
 
     def importances(self, n_features: int) -> np.ndarray:

@@ -46,16 +46,14 @@ def write(
     target = _checked_target(path)
     data = _packed(header, arrays, effort)
     temporary = target.with_name(f".{secrets.token_hex(8)}")  # not longer: the name may be as long as names can be
-    # Made with the mode that the process gives its files. To ask for its mask is to set it, for all threads.
-    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:  # not by tempfile: it should have the mode that the process gives its files
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)  # Ctrl-C may come before it is made, or after it was renamed
         raise
 
 
@@ -75,11 +73,15 @@ def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray], effort: int |
     # Without an indent: only then does the encoder that is written in C do it.
     text = _encoded(json.dumps({**header, "arrays": index}, allow_nan=False, ensure_ascii=False))
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=effort) as file:
-        _add(file, _HEADER, text)
-        _add(file, _CHECKSUM, _digest(text).encode())
-        for name, data in parts.items():
+    # No `with`: where Ctrl-C or the end of memory breaks an entry off, closing the file would raise over that.
+    file = zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=effort)
+    try:
+        for name, data in {_HEADER: text, _CHECKSUM: _digest(text).encode(), **parts}.items():
             _add(file, name, data)
+        file.close()
+    except BaseException:
+        file.fp = None  # nothing is left to close, not by the garbage collector either
+        raise
     return out.getvalue()
 
 

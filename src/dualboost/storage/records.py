@@ -1,7 +1,8 @@
 """Records, models, numbers, strings and arrays as JSON with names of arrays in it; and back, for known types only.
 
 A record is a dataclass, a named tuple, a model with its attributes, or a class that says itself what it is made of:
-`to_record()` gives its parts, `of_record(**parts)` makes it again. What a model names in `NOT_IN_FILES` stays behind.
+`to_record()` gives its parts, `of_record(**parts)` makes it again. What a model keeps under a name that begins with `_`
+stays behind, and a file sets nothing of a model but its parameters and what the reader names for its class.
 A list of dataclasses of one kind is kept by columns, field by field: arrays are joined, and a second array has their
 lengths. Thousands of small arrays would each need a name, a type and a checksum.
 """
@@ -9,9 +10,10 @@ lengths. Thousands of small arrays would each need a name, a type and a checksum
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import accumulate, pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -59,7 +61,7 @@ def _parts(value: Any) -> dict[str, Any]:
         return value._asdict()
     if is_dataclass(value):
         return {f.name: getattr(value, f.name) for f in fields(value)}
-    return {name: part for name, part in vars(value).items() if name not in getattr(value, "NOT_IN_FILES", ())}
+    return {name: part for name, part in vars(value).items() if not name.startswith("_")}
 
 
 def _encode_bytes(value: bytes, arrays: dict[str, np.ndarray], where: str) -> Any:
@@ -135,12 +137,19 @@ def _same_bits(one: np.ndarray, other: np.ndarray) -> bool:
     return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-def decode(code: Any, arrays: dict[str, Any], types: Mapping[str, type], max_bytes: float = 1 << 30) -> Any:
+def decode(
+    code: Any,
+    arrays: dict[str, Any],
+    types: Mapping[str, type],
+    max_bytes: float = 1 << 30,
+    may_set: Mapping[type, Collection[str]] = MappingProxyType({}),
+) -> Any:
     """The value again; KeyError, TypeError or ValueError where the code is none of ours.
 
     Columns say in a few bytes how many records they make, so what these take is counted against `max_bytes`.
+    `may_set` names, for each class of models, the attributes that a file may set besides its parameters.
     """
-    return _Decoder(arrays, types, max_bytes).value(code)
+    return _Decoder(arrays, types, max_bytes, may_set).value(code)
 
 
 @dataclass
@@ -150,13 +159,14 @@ class _Decoder:
     arrays: dict[str, Any]
     types: Mapping[str, type]
     bytes_left: float
+    may_set: Mapping[type, Collection[str]]
 
     def value(self, code: Any) -> Any:
         if code is None or isinstance(code, (bool, int, float, str)):
             return code
         (kind, content), *rest = code.items()
         if kind == "record":
-            return _made(self.types[content], {name: self.value(item) for name, item in code["fields"].items()})
+            return self._made(self.types[content], {name: self.value(item) for name, item in code["fields"].items()})
         if kind == "columns":
             return self._column(content, _checked_count(code["count"]))
         if kind == "labels":
@@ -164,6 +174,13 @@ class _Decoder:
         if rest:
             raise TypeError(f"unknown code {kind!r}")
         return self._plain(kind, content)
+
+    def _made(self, kind: type, parts: dict[str, Any]) -> Any:
+        if hasattr(kind, "of_record"):
+            return kind.of_record(**parts)
+        if is_dataclass(kind) or hasattr(kind, "_fields"):
+            return kind(**parts)
+        return _revived(kind, parts, self.may_set.get(kind, ()))
 
     def _plain(self, kind: str, content: Any) -> Any:
         if kind == "number":
@@ -240,18 +257,13 @@ def _cut(joined: np.ndarray, lengths: np.ndarray, count: int) -> list[np.ndarray
     return [joined[first:last] for first, last in pairwise(ends)]
 
 
-def _made(kind: type, parts: dict[str, Any]) -> Any:
-    if hasattr(kind, "of_record"):
-        return kind.of_record(**parts)
-    return kind(**parts) if is_dataclass(kind) or hasattr(kind, "_fields") else _revived(kind, parts)
-
-
-def _revived(kind: type, state: dict[str, Any]) -> Any:
-    """A model with these parameters and fitted attributes; nothing may shadow a method."""
+def _revived(kind: type, state: dict[str, Any], may_set: Collection[str]) -> Any:
+    """A model with these parameters and attributes, none of which its class does not know."""
     value = kind()  # a parameter that is younger than the file has its default
+    unknown = state.keys() - {*value.get_params(deep=False), *may_set}
+    if unknown:
+        raise ValueError(f"it sets {sorted(unknown)[0]!r} of {kind.__name__}")
     for name, part in state.items():
-        if name.startswith("__") or callable(getattr(kind, name, None)):
-            raise ValueError(f"it names {name!r}")
         setattr(value, name, part)
     return value
 

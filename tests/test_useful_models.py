@@ -19,8 +19,8 @@ from dualboost import (
 )
 from dualboost.learners import Stumps
 from fitted import quick
+from test_callbacks import StopAfter
 from test_every_estimator import VARIANTS, make, numbers
-from test_training import StopAfter
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -402,7 +402,7 @@ def test_the_status_says_of_which_vote_a_gap_is_proved(kind):
 def test_where_no_vote_has_a_margin_the_model_is_useful_all_the_same(kind):
     """Two overlapping moons: at a small nu the best soft margin is that of the empty vote."""
     X, y = make_moons(600, noise=0.5, random_state=0)
-    X = np.round(2 * X, 1)
+    X = np.round(2 * X)
     model = kind(0.1, calibrate=False, max_iter=150).fit(X, y)
     assert "of the empty vote" in model.status_ and model.certificate_.bound < 0.05
     assert model.score(X, y) > AdaBoostClassifier(n_estimators=1).fit(X, y).score(X, y) + 0.02

@@ -277,14 +277,14 @@ def _winning(votes: np.ndarray) -> np.ndarray:
 def with_a_vote(game: Game, outcome: Outcome, control: Control, max_iter: int) -> Outcome:
     """Another one where the empty ensemble has the best soft margin: 0 is no use to a classifier.
 
-    It is the better of the last one and of a rough vote; the last one may be empty too, as of a linear program without
-    a positive margin. Where both are, or somebody has stopped the run, a single hypothesis must do.
+    Where a run has come to its end, it is the better of the last one and of a rough vote, for the last one of a linear
+    program may be empty too. Where it was stopped, the last one must do, or a single hypothesis.
     """
     if len(outcome.weights):
         return outcome
     last, broken_off = outcome.state, control.part in control.broken_off
-    states, by_itself = [last], bool(last.status) or outcome.n_rounds >= max_iter
-    if by_itself and not broken_off:
+    states, at_its_end = [last], bool(last.status) or (outcome.n_rounds >= max_iter and not last.w.any())
+    if at_its_end and not broken_off:
         found = rough(game, control.clock, max_iter).state
         states.append(replace(last, pool=found.pool, w=found.w, z=found.z))
     state = max(states, key=lambda state: -game.loss.value(state.z) if state.w.any() else -np.inf)

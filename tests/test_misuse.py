@@ -159,9 +159,15 @@ def test_lists_of_labels_are_read_as_they_are(use, form, labels, words):
         USES[use](form(labels * (N // 2)))
 
 
-def test_labels_in_a_list_that_end_in_nothing_stay_apart():
-    fitted = model(max_iter=2).fit(X, ["a\0", "a", "b"] * (N // 3))
-    assert fitted.classes_.tolist() == ["a", "a\0", "b"]
+def test_labels_that_arrays_do_not_keep_are_refused():
+    with pytest.raises(ValueError, match="ends in a NUL that arrays do not keep: rename it"):
+        model().fit(X, ["a\0", "a", "b"] * (N // 3))
+
+
+def test_a_list_of_text_of_any_kind_is_an_array_of_text():
+    for labels in (list(np.where(Y, "yes", "no")), np.where(Y, "yes", "no").tolist()):
+        fitted = model(max_iter=2).fit(X, labels)
+        assert fitted.classes_.dtype == "<U3" and fitted.predict(X).dtype == "<U3"
 
 
 def test_text_of_numpy_is_text():

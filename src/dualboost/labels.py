@@ -34,9 +34,7 @@ def _made(y) -> np.ndarray:
     if labels.dtype.kind not in "USf" or hasattr(y, "dtype"):
         return labels
     listed = np.asarray(y, dtype=object)
-    same = labels.dtype.kind == "U" and all(
-        type(label) is str and label[-1:] != "\0" for label in listed.ravel().tolist()
-    )
+    same = labels.dtype.kind == "U" and all(isinstance(label, str) and label[-1:] != "\0" for label in listed.flat)
     return labels if same else listed
 
 
@@ -75,9 +73,13 @@ def _numbers(labels: np.ndarray) -> np.ndarray:
 def check_text(classes: np.ndarray) -> None:
     """Refuse labels with half a character, a surrogate without its other half: no file could hold the model.
 
+    And those that end in a NUL, which NumPy drops: scikit-learn would count each of them as wrong.
+
     >>> check_text(as_labels(["yes", "no"]))
     """
     for label in classes.tolist():
+        if isinstance(label, str) and label[-1:] == "\0":
+            raise ValueError(f"y has the label {label!r}, which ends in a NUL that arrays do not keep: rename it.")
         try:
             str(label).encode()
         except UnicodeEncodeError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,12 @@ class Predictor(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was prepared from the arrays for fast calls, which a copy prepares again."""
-        return {name: value for name, value in vars(self).items() if name != "_prepared"}
+        kind = type(self)
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not isinstance(getattr(kind, name, None), cached_property)
+        }
 
     @abstractmethod
     def scores(self, X, threads: int = 1) -> np.ndarray:

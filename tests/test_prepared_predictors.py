@@ -53,9 +53,9 @@ def test_a_row_has_the_same_score_alone_in_a_part_and_in_a_batch(seed, size):
 def test_a_used_predictor_can_be_copied_and_pickled(make):
     model, X = make()
     expected = model.scores(X)
-    model.scores(sp.csr_array(np.nan_to_num(rows)))
+    model.scores(sp.csr_array(np.nan_to_num(X)))
     for other in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert "_prepared" not in vars(other)
+        assert not {"_prepared", "_narrow"} & vars(other).keys()
         assert np.array_equal(other.scores(X), expected)
 
 

@@ -33,23 +33,28 @@ public:
     bool run() {
         double largest = 0.0;
         for (int j = 0; j < p.n; ++j) largest = std::max(largest, std::abs(p.c[j]));
+        int some = kSome;
+        size_t before = 0;
         for (int visit = 0; visit < 20 * p.n + 20; ++visit) {
-            // All at once finds most of the face; one by one is what is sure to end.
+            // All at once finds most of the face, or drops too much of it; some at a time bring that back; one by one
+            // is what is sure to end.
             const bool at_once = visit < kAtOnce;
             double price = 0.0;
             if (!minimise_on_face(at_once, price)) return false;
+            if (!at_once) some = used.size() > before ? std::min(2 * some, kSome) : std::max(1, some / 4);
+            before = used.size();
             differentiate();
-            if (!enter(at_once, price + 1e-12 * largest)) break;
+            if (!enter(at_once ? p.n : some, price + 1e-12 * largest)) break;
         }
         return true;
     }
 
 private:
-    static constexpr int kAtOnce = 3;
+    static constexpr int kAtOnce = 2, kSome = 64;
     const Quadratic &p;
     double *x;
     std::vector<double> slope;
-    std::vector<int> sign;
+    std::vector<int> sign, outside;
     Cholesky factor;
     const std::vector<int> &used;
     std::vector<double> target, pull;  // over the face: where to go, and how the budget pulls at it
@@ -142,17 +147,18 @@ private:
         }
     }
 
-    // Those whose slope beats the price of the budget enter: all of them, or the best.
-    bool enter(bool at_once, double price) {
-        int best = -1;
-        for (int j = 0; j < p.n; ++j) {
-            if (sign[j] || !(gain(j) > price)) continue;
-            if (best < 0 || gain(j) > gain(best)) best = j;
+    // Of those whose slope beats the price of the budget the best enter, so many at most.
+    bool enter(int most, double price) {
+        outside.clear();
+        for (int j = 0; j < p.n; ++j)
+            if (!sign[j] && gain(j) > price) outside.push_back(j);
+        if (outside.size() > static_cast<size_t>(most)) {
+            std::nth_element(outside.begin(), outside.begin() + most, outside.end(),
+                             [this](int i, int j) { return gain(i) != gain(j) ? gain(i) > gain(j) : i < j; });
+            outside.resize(most);
         }
-        if (best < 0) return false;
-        for (int j = at_once ? 0 : best; j < (at_once ? p.n : best + 1); ++j)
-            if (!sign[j] && gain(j) > price) sign[j] = slope[j] > 0 ? 1 : -1;
-        return true;
+        for (const int j : outside) sign[j] = slope[j] > 0 ? 1 : -1;
+        return !outside.empty();
     }
 
     double gain(int j) const { return p.directed[j] ? slope[j] : std::abs(slope[j]); }

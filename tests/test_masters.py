@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import cython_lapack
 from scipy.optimize import linprog, nnls
@@ -48,6 +48,24 @@ def test_l1_quadratic_meets_its_conditions(seed, budget):
     used, price = x != 0, np.abs(slope).max()
     assert used.any() and np.all(slope[used] * np.sign(x[used]) >= price - 1e-6 * np.abs(c).max())
     assert price <= 1e-6 * np.abs(c).max() or mass >= budget * (1 - 1e-9)
+
+
+@given(seed=st.integers(0, 10**6), warm=st.booleans(), sided=st.booleans())
+@settings(max_examples=25)
+def test_l1_quadratic_of_many_columns_that_look_alike(seed, warm, sided):
+    """As neighbouring stumps do: what is dropped from a face at once must come back, some at a time or one by one."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.normal(size=300))
+    columns = np.where(x > rng.normal(size=(200, 1)), 1.0, -1.0)
+    y = np.where(rng.random(300) < 0.15, -1.0, 1.0) * np.sign(np.sin(2 * x))
+    H, c = columns @ columns.T / 300 + 1e-4 * np.eye(200), columns @ y / 300
+    start = rng.dirichlet(np.ones(200)) * (1.0 if sided else rng.choice([-1.0, 1.0], 200)) if warm else np.zeros(200)
+    ball = L1Ball(3.0, np.full(200, sided))
+    found = l1_quadratic(H, c, ball, start)
+    slopes = c - H @ found
+    assert np.abs(found).sum() <= 3 + 1e-9 and (not sided or found.min() >= 0)
+    assert 3 * max(ball.gains(slopes).max(), 0.0) - slopes @ found <= 1e-9 * np.abs(c).max()
+    assert 5 < np.count_nonzero(found) < 200
 
 
 @pytest.mark.parametrize(("function", "sentence"), [("dpotrf", "same length"), ("dposv", "dpotrf")])

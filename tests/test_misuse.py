@@ -160,7 +160,7 @@ def test_lists_of_labels_are_read_as_they_are(use, form, labels, words):
 
 
 def test_labels_that_arrays_do_not_keep_are_refused():
-    with pytest.raises(ValueError, match="ends in a NUL that arrays do not keep: rename it"):
+    with pytest.raises(ValueError, match="ends in a NUL that arrays of text do not keep: rename it"):
         model().fit(X, ["a\0", "a", "b"] * (N // 3))
 
 

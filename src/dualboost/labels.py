@@ -34,8 +34,12 @@ def _made(y) -> np.ndarray:
     if labels.dtype.kind not in "USf" or hasattr(y, "dtype"):
         return labels
     listed = np.asarray(y, dtype=object)
-    same = labels.dtype.kind == "U" and all(isinstance(label, str) and label[-1:] != "\0" for label in listed.flat)
-    return labels if same else listed
+    if labels.dtype.kind != "U" or not all(isinstance(label, str) for label in listed.flat):
+        return listed
+    cut = next((label for label in listed.flat if label[-1:] == "\0"), None)
+    if cut is not None:  # scikit-learn would count each of them as wrong
+        raise ValueError(f"y has the label {cut!r}, which ends in a NUL that arrays of text do not keep: rename it.")
+    return labels
 
 
 def _plain(labels: np.ndarray) -> np.ndarray:
@@ -73,13 +77,9 @@ def _numbers(labels: np.ndarray) -> np.ndarray:
 def check_text(classes: np.ndarray) -> None:
     """Refuse labels with half a character, a surrogate without its other half: no file could hold the model.
 
-    And those that end in a NUL, which NumPy drops: scikit-learn would count each of them as wrong.
-
     >>> check_text(as_labels(["yes", "no"]))
     """
     for label in classes.tolist():
-        if isinstance(label, str) and label[-1:] == "\0":
-            raise ValueError(f"y has the label {label!r}, which ends in a NUL that arrays do not keep: rename it.")
         try:
             str(label).encode()
         except UnicodeEncodeError as error:

@@ -362,7 +362,8 @@ def test_a_seed_is_a_seed(kind):
 
 
 def test_the_random_numbers_of_numpy_itself_are_a_seed():
-    LPBoostClassifier(calibrate=False, max_iter=2, random_state=np.random).fit(X, Y)
+    fitted = LPBoostClassifier(calibrate=False, max_iter=2, random_state=np.random).fit(X, Y)
+    assert 0 < fitted.nu_ <= 1
 
 
 @pytest.mark.parametrize("kind", with_parameter("verbose"))

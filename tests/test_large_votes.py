@@ -3,27 +3,13 @@
 import numpy as np
 import pytest
 
-from dualboost import (
-    AdaBoostClassifier,
-    ERLPBoostClassifier,
-    FrankWolfeBoostClassifier,
-    LPBoostClassifier,
-    MABoostClassifier,
-    MadaBoostClassifier,
-    MarginBoostClassifier,
-    MLPBoostClassifier,
-    SmoothBoostClassifier,
-    SoftBoostClassifier,
-    SparseBoostClassifier,
-    TotalBoostClassifier,
-)
+import dualboost
+from dualboost import AdaBoostClassifier, LPBoostClassifier
 from dualboost.learners import Matrix
 
-MARGINS = [
-    ERLPBoostClassifier, FrankWolfeBoostClassifier, LPBoostClassifier, MABoostClassifier, MadaBoostClassifier,
-    MarginBoostClassifier, MLPBoostClassifier, SmoothBoostClassifier, SoftBoostClassifier, SparseBoostClassifier,
-    TotalBoostClassifier,
-]  # fmt: skip
+NO_MARGIN = {"AdaBoost", "LogisticBoost", "LogisticMixture", "LogisticDifference"}
+NAMES = [name for name in dualboost.__all__ if name.endswith("Classifier")]
+MARGINS = [getattr(dualboost, name) for name in NAMES if name.removesuffix("Classifier") not in NO_MARGIN]
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
 Y = (X[:, 0] + 0.5 * RNG.normal(size=60) > 0).astype(int)

@@ -215,7 +215,7 @@ def counted(work, calls: list):
     return counting
 
 
-@pytest.mark.parametrize("size", [2.0**-200, 2.0**-30, 2.0**30, 2.0**60])
+@pytest.mark.parametrize("size", [2.0**-1000, 2.0**-200, 2.0**-30, 2.0**30, 2.0**60])
 def test_a_program_does_not_hang_on_the_size_of_its_numbers(size):
     """The solver drops entries of 1e-9, refuses those of 1e15, and its tolerances are absolute."""
     rng, caps = np.random.default_rng(0), np.full(40, 1 / 12)
@@ -228,6 +228,13 @@ def test_a_program_does_not_hang_on_the_size_of_its_numbers(size):
         value = optimum_by_scipy(known, caps)
         assert (known @ d).max() == pytest.approx(value, abs=1e-9)
         assert reference.average_lowest(w @ known, caps) == pytest.approx(value, abs=1e-9)
+
+
+def test_a_program_takes_the_smallest_numbers_there_are():
+    program = EdgeProgram(np.full(40, 1 / 12))
+    program.add(5e-324 * np.random.default_rng(0).integers(-3, 9, (3, 40)))
+    d, w = program.solve()
+    assert d.sum() == pytest.approx(1) and np.isfinite(w).all()
 
 
 def test_a_program_takes_numbers_of_another_size_later():

@@ -19,6 +19,7 @@ from dualboost.master.lists import read_lists
 __all__ = ["EdgeProgram", "Kinds"]
 
 _SPAN = 2.0**10  # from 1: the solver drops entries below 1e-9, refuses those above 1e15, and has absolute tolerances
+_LEAST = -1023  # of exponents: a larger power of two would be no number
 _ABOVE = 1 + 1e-12  # what is more than a cap by more than rounding
 _SPARSE = 8  # times as many keys as rows are better sorted than tabled
 
@@ -55,7 +56,7 @@ class EdgeProgram:
         largest = float(np.abs(atoms).max(initial=0.0))
         if self._scale * largest > _SPAN or (not len(self) and 0 < largest < 1 / _SPAN):
             atoms = np.concatenate([self._atoms, atoms])
-            self._begin(2.0 ** -np.frexp(largest)[1])
+            self._begin(2.0 ** -max(int(np.frexp(largest)[1]), _LEAST))
         self._tell_apart(atoms)
         count = len(atoms)
         table = _packed(np.column_stack([np.full(count, -1.0), self._scale * atoms[:, self._kinds.first]]))
